@@ -103,11 +103,15 @@ def _rounding(actual: Tabular, expected: Table, held: list[biases.Lines], compar
         other = expected.request._replace(align=align)
         text = f"the queries are the {align} of the keys, where the {expected.request.align} were expected"
         tables[text] = Table(expected.source, other.extent(expected.positions), other)
+    same = (
+        bool(compared.total.compared) and not compared.total.beyond
+    )  # parts of a symmetric bias are others, exchanged
+    exchanged = [] if same else [biases.arrays_of(actual, lines) for lines in biases.readings(actual, exchanged=True)]
     for note, table in tables.items():
         for kind in biases.types_of(held, expected.request.dtype):
             narrow = kind not in ("float64", "float32") or any(lines.integral for lines in held)
             candidate = Candidate("", {}, ulp=MAX_ULP if narrow else HARMLESS_ULP)
-            for some in (held, *(biases.arrays_of(actual, lines) for lines in biases.readings(actual, exchanged=True))):
+            for some in (held, *exchanged):
                 found = biases.fit_table(candidate, table.as_type(kind), some, kind)
                 if found is not None and not found.unexplained:
                     findings = [Finding("axes", text) for text in (note, some[0].note) if text]

@@ -347,7 +347,8 @@ ALL = "the values"
 MAX_CORRELATION = 0.1
 # Largest relative difference of a column's deviation from the overall one; with 256 rows, random values have 0.22.
 MAX_SPREAD = 0.25
-# Share of drawn values that may be one number, as the zeros of a dropout; most of a clipped bias are its limit.
+# Share of drawn values that may be one number, as the zeros of a dropout, or those of their distance; most of a clipped
+# bias are its limit.
 MAX_EQUAL = 0.5
 # Fourth moment of the normalised values: 1.5 of sines in any order, 1.8 of uniform numbers.
 MIN_KURTOSIS = 1.65
@@ -439,7 +440,8 @@ def _is_random(plane: Plane, *, drawn: bool) -> bool:
     values = plane.read(0, min(plane.rows, RANDOM_ROWS))[:, :RANDOM_ROWS]
     if min(values.shape) < 8 or not np.isfinite(values).all() or not (values.std(axis=0) > 0).all():
         return False
-    if np.unique(values, return_counts=True)[1].max() > MAX_EQUAL * values.size:
+    by_distance = (values[1:, 1:] == values[:-1, :-1]).mean()
+    if max(by_distance, np.unique(values, return_counts=True)[1].max() / values.size) > MAX_EQUAL:
         return False
     normal = (values - values.mean()) / values.std()
     if drawn and ((np.abs(normal.std(axis=0) - 1) > MAX_SPREAD).any() or (normal**4).mean() < MIN_KURTOSIS):
