@@ -72,6 +72,8 @@ def _causes(actual: Tabular, expected: Table, held: list[biases.Lines], compared
         return found
     own = []
     for one in filter(biases.is_named, biases.fits(actual, name)):
+        if _is_part(compared) and set(one.candidate.notes) & {*biases.READINGS.values()}:
+            continue
         own.append(one)
         if one.equal == 1.0 and len(_other_keys(one, expected)) <= 1:
             break
@@ -103,10 +105,8 @@ def _rounding(actual: Tabular, expected: Table, held: list[biases.Lines], compar
         other = expected.request._replace(align=align)
         text = f"the queries are the {align} of the keys, where the {expected.request.align} were expected"
         tables[text] = Table(expected.source, other.extent(expected.positions), other)
-    same = (
-        bool(compared.total.compared) and not compared.total.beyond
-    )  # parts of a symmetric bias are others, exchanged
-    exchanged = [] if same else [biases.arrays_of(actual, lines) for lines in biases.readings(actual, exchanged=True)]
+    readings = [] if _is_part(compared) else biases.readings(actual, exchanged=True)
+    exchanged = [biases.arrays_of(actual, lines) for lines in readings]
     for note, table in tables.items():
         for kind in biases.types_of(held, expected.request.dtype):
             narrow = kind not in ("float64", "float32") or any(lines.integral for lines in held)
@@ -117,6 +117,11 @@ def _rounding(actual: Tabular, expected: Table, held: list[biases.Lines], compar
                     findings = [Finding("axes", text) for text in (note, some[0].note) if text]
                     return findings + list(_harmless(found, held, expected, kind, None if findings else compared))
     return None
+
+
+def _is_part(compared: Comparison) -> bool:
+    """Whether only a shape differs; a part of a symmetric bias is another part of it with its axes exchanged."""
+    return bool(compared.total.compared) and not compared.total.beyond
 
 
 def _harmless(
@@ -174,7 +179,9 @@ def _described(found: biases.Fit, actual: Tabular, expected: Table, compared: Co
         if words.get(key) == "":  # another sentence says it
             continue
         option = next((p.param.off for p in encoding.parameters.values() if p.option == key), None)
-        findings.append(Finding(key.replace("-", "_"), words.get(key) or parameter_text(key, have, wanted, option)))
+        same = "".join(f": {note}" for note in found.candidate.notes if key == "bias-max" and "the same as" in note)
+        text = (words.get(key) or parameter_text(key, have, wanted, option)) + same
+        findings.append(Finding(key.replace("-", "_"), text))
     if not any(one.kind == "axes" for one in findings):  # else the lengths are those of other axes
         findings += _extent(found, expected)
     findings += [Finding("place", place) for place in found.places]

@@ -188,8 +188,8 @@ class ArrayPair:
 
     @cached_property
     def scale(self) -> float:
-        """Size of the largest expected value of the sample."""
-        return _largest(self.sample[1]) or 1.0
+        """Size of the largest value of the sample, at hand or expected: the smaller one, of which roundings are."""
+        return min(filter(None, map(_largest, self.sample)), default=1.0)
 
     def within(self, how: str) -> float:
         """Return how near a value of some type is to the expected one: the stored, the effective, float32, or noise."""

@@ -141,3 +141,19 @@ def test_pairs_of_cosine_and_sine_are_named(ask, values):
     given = {"array": made, "npy": "pairs.npy", "table": own["cos_sin"]}[values]
     assert_identified(pecli.identify(given), "rope", dim=32, base=10000, layout="pairs")
     assert pecli.compare(made, "rope:dim=32").equal
+
+
+def test_fewer_keys_of_a_symmetric_bias_are_no_exchanged_axes(ask):
+    np.save("bias.npy", alibi(8, 24)[:, :, :16])
+    ask("compare", "bias.npy", "alibi:heads=8,len=24").ends(1).says("columns 16 to 23 are missing").never("exchanged")
+
+
+def test_a_bias_less_the_identity_does_not_look_drawn(ask):
+    np.save("bias.npy", alibi(8, 24) - np.eye(24, dtype="float32"))
+    ask("compare", "bias.npy", "alibi:heads=8,len=24").ends(1).says("differs on the diagonal").never("drawn")
+
+
+def test_heads_of_other_sizes_do_not_repeat_one_another(ask):
+    weights = np.exp(alibi(12, 24).astype("float64"))
+    np.save("bias.npy", (weights / weights.sum(-1, keepdims=True)).astype("float16"))
+    ask("compare", "bias.npy", "alibi:heads=12,len=24,dtype=bfloat16").ends(1).never("repeat")

@@ -105,11 +105,12 @@ def _rules(slopes: Floats, dtype: str) -> Iterator[dict[str, str]]:
 def part_of(slopes: Floats, dtype: str) -> tuple[str, list[Decimal], int] | None:
     """Return the consecutive heads that have these exact slopes, and the number of all heads."""
     count = len(slopes)
+    near_slope = 4 * PRECISION[dtype if count > 1 else "float32"]  # a narrow one is near that of some head
     for whole in WHOLE:
         made = [Decimal(float(slope)) for slope in alibi_slopes(whole, Decimal(8), "frameworks")]
         for first in range(whole - count + 1 if count < whole else 0):
             near = made[first : first + count]
-            if (np.abs(slopes / np.array(near, np.float64) - 1) <= 4 * PRECISION[dtype]).all():
+            if (np.abs(slopes / np.array(near, np.float64) - 1) <= near_slope).all():
                 heads = f"heads {first} to {first + count - 1}" if count > 1 else f"head {first}"
                 return f"{'slopes of' if count > 1 else 'the slope of'} {heads} of {whole}", near, whole
     return None
