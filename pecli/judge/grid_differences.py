@@ -377,12 +377,12 @@ def _coordinate_words(
         yield Finding("first", f"coordinates on the axis {names[a]} {text}")
     if lines:
         return
-    yield from _factor_words([streams[a].factor for a in moving], [names[a] for a in moving], want, moving)
+    yield from _factor_words([streams[a].factor for a in moving], [names[a] for a in moving], want, moving, keys)
     yield from _added_words(streams, want, names, moving, pairs.plan.prefix)
 
 
 def _factor_words(
-    factors: Sequence[float], names: Sequence[str], want: Floats, moving: Sequence[int]
+    factors: Sequence[float], names: Sequence[str], want: Floats, moving: Sequence[int], keys: Mapping[str, str]
 ) -> Iterator[Finding]:
     """Yield the factors of coordinates, together where they are alike."""
     sides = [len(np.unique(want[:, a])) for a in moving]
@@ -393,7 +393,10 @@ def _factor_words(
     elif set(factors) == {2 * np.pi}:
         yield Finding("unit", "every angle is 2 pi times the expected one")
     elif len(set(factors)) == 1 != factors[0]:
-        own = f" (as of {' x '.join(whole)} cells)" if all(whole) else ""
+        scale = f"a scale of {2 * factors[0]:.6g} pi where 2 pi was expected".replace(" 1 pi", " pi")
+        more = [scale] if keys.get("normalize") == "true" and "coordinate-scale" not in keys else []
+        more += [f"as of {' x '.join(whole)} cells"] if all(whole) else []
+        own = f" ({', or '.join(more)})" if more else ""
         yield Finding("scale", f"every coordinate is {factors[0]:.6g} times the expected one{own}")
     else:
         for name, factor, side, cell in zip(names, factors, sides, whole, strict=True):

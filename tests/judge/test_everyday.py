@@ -553,7 +553,7 @@ def test_positions_that_overflow_eight_bits_are_told_with_their_rows(ask):
 
 def test_slopes_of_the_first_of_more_heads_are_told(ask):
     np.save("s.npy", np.array([2.0 ** (-8 * k / 32) for k in range(1, 9)], np.float32))
-    ask("compare", "s.npy", "alibi:heads=8").ends(1).says("bias-max 2", "those of the first heads of 4 times as many")
+    ask("compare", "s.npy", "alibi:heads=8").ends(1).says("bias-max 2", "slopes of heads 0 to 7 of 32")
 
 
 def test_turns_beyond_half_a_turn_a_row_are_measured_backwards(ask):
