@@ -85,7 +85,8 @@ def printed_digits(
         for significant in (False, True):
             steps = x * 10.0 ** (digits - leading * significant)
             slack = 1e-6 + 2 * error * steps
-            if slack.max() < 0.1 and (np.abs(steps - np.rint(steps)) <= slack).all():
+            clear = slack < 0.1  # of larger values the type has too few digits
+            if np.count_nonzero(clear) >= least and (np.abs(steps - np.rint(steps)) <= slack)[clear].all():
                 return digits, significant
     return None
 

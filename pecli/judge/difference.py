@@ -18,7 +18,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pecli.errors import PecliError
 from pecli.judge import waves
 from pecli.judge.description import Tally, factor_text, harmless, is_rounding
 from pecli.judge.identify import is_large, with_blank_row
@@ -124,7 +123,7 @@ class Description(NamedTuple):
     @property
     def merit(self) -> tuple[float, float, float]:
         """Return the sort key of descriptions: values explained, fewest differences and fitted digits, equal values."""
-        return (-round(self.name.explained, 2), len(self.lines) + self.name.cost + self.other, -self.name.equal)
+        return (-round(self.name.explained, 2), len(self.lines) + self.name.misfit + self.other, -self.name.equal)
 
     @property
     def fits(self) -> bool:
@@ -154,7 +153,12 @@ def wave_differences(actual: Tabular, expected: Table, found: Comparison) -> lis
                     findings = _each_alone(group, want)
                 if findings is not None and transposed:
                     first = Finding("transposed", "rows and columns are exchanged: the table is transposed")
-                    return [first, *(one for one in findings if one.kind not in ("rows", "rounding"))]
+                    none = (
+                        "rows",
+                        "rounding",
+                        *["exchanged"] * (len(group) == 1),
+                    )  # of a lone part, nothing is missing
+                    return [first, *(one for one in findings if one.kind not in none)]
                 if findings is not None:
                     return [*(Finding("zero", f"{plane.name}: all values are zero") for plane in zero), *findings]
         return next((findings for group in groups if (findings := _by_positions(group, want))), None)
@@ -164,8 +168,7 @@ def other_frequencies(actual: Tabular, expected: Table) -> list[Finding]:
     """Return a finding on the measured frequencies of a table of waves whose values no description gives."""
     want = Expected.of(expected)
     planes = [plane for array in actual.arrays for plane in planes_of(actual, array)]
-    groups = wave_groups(planes) if want is not None else ()
-    return next((findings for group in groups if want and (findings := _by_frequencies(group, want))), [])
+    return next((findings for group in wave_groups(planes) if want and (findings := _by_frequencies(group, want))), [])
 
 
 def _of_group(group: tuple[Plane, ...], want: Expected, found: Comparison) -> list[Finding] | None:
@@ -293,8 +296,7 @@ def _position_words(places: Integers, want: Expected) -> str:
     expected = np.rint(float(want.start) + float(want.step) * np.arange(len(places))).astype(np.int64)
     runs = [run for run in consecutive(places) if places[run.start] != expected[run.start]]
     if not 0 < len(runs) <= MAX_PARTS:
-        few = ", ".join(map(str, places[:MAX_LISTED]))
-        return f"rows are at other positions: {few}, .. where {fraction_text(want.start)}, .. was expected"
+        return f"rows are at other positions: {', '.join(map(str, places[:MAX_LISTED]))}, .."
     by = (expected - places)[[run.start for run in runs]]
     bits = next((bits for bits in (8, 16) if not (by % (1 << bits)).any()), 0)
     ends = [(run.start, run.stop - 1) for run in runs]
@@ -319,18 +321,13 @@ def _by_frequencies(group: tuple[Plane, ...], want: Expected) -> list[Finding] |
 
 
 def _series_words(pairs: Pairs, w: Floats) -> str:
-    """Describe measured frequencies: some that are off, equal ones, all times a factor, or their range."""
+    """Describe measured frequencies: some that are off, repeated ones, another series, or their range."""
     steps, slack = pairs.steps, pairs.slack(w)
     off = pairs.gaps(w) > 2 * slack
     if not off[:2].any() and (w > 0).all():
         bad = np.flatnonzero(off)
         return f"other frequencies: {_ratio_words(bad, steps[bad] / w[bad], slack[bad] / w[bad])}"
     own = f"{w.max():.4g} to {w.min():.4g}"
-    if np.ptp(steps) <= 1e-3 * steps.max():
-        return f"every pair has the frequency {np.median(steps):.4g} where {own} were expected"
-    moving = w > 0
-    if (times := float(np.median(steps[moving] / w[moving]))) and np.allclose(steps, times * w, rtol=1e-3):
-        return f"every pair turns {times:.4g} times as fast"
     half = len(steps) // 2
     if len(steps) == 2 * half > 2 and np.allclose(steps[:half], steps[half:], rtol=1e-3):
         return f"the frequencies of {half} pairs stand twice, one after the other"
@@ -452,7 +449,14 @@ def _some_pairs(pairs: Pairs, base: Named) -> Iterator[tuple[Named, list[str], s
     w, seen = base.frequencies, pairs.at(waves.LEVELS["float32"])
     off = seen.gaps(w) > 2 * seen.slack(w)
     bad = np.flatnonzero(off)
-    if not 0 < len(bad) <= MAX_OTHER_PAIRS * len(w) or not np.isfinite(pairs.errors).all() or (w[bad] == 0).any():
+    if not np.isfinite(pairs.errors).all() or (w[bad] == 0).any():
+        return
+    if 0 < len(bad) < len(w) and pairs.still[bad].all():
+        overflow = ", as with a base that overflowed to infinity" * (bad[0] == 1 and len(bad) == len(w) - 1)
+        text = f"{numbered('pair', bad)} {'do' if len(bad) > 1 else 'does'} not rotate: the frequency is 0{overflow}"
+        yield replace(base, frequencies=np.where(off, 0.0, w), by_engine=False), [text], "frequency"
+        return
+    if not 0 < len(bad) <= MAX_OTHER_PAIRS * len(w):
         return
     text = _ratio_words(bad, pairs.steps[bad] / w[bad], seen.slack(w)[bad] / w[bad])
     backwards = np.remainder(pairs.steps[bad] + np.pi, 2 * np.pi) - np.pi  # a turn less each row is the other way round
@@ -515,13 +519,8 @@ def _mistakes(want: Expected) -> list[Change]:
 def _changed(want: Expected, keys: Mapping[str, str], change: Change) -> tuple[dict[str, str], Waves] | None:
     """Return the parameters of a mistake and their plan; None where the recipe does not allow it."""
     given = {key: value for key, value in {**keys, **change.keys}.items() if value is not None}
-    try:
-        plan = Recipe.bind(want.encoding, **given).plan
-        if isinstance(plan, Waves) and change.waves is not None:
-            plan = change.waves(plan)
-    except PecliError:
-        return None
-    return (given, plan) if isinstance(plan, Waves) and not plan.axes else None
+    plan = waves.plan_of(want.encoding, given, change.waves)
+    return (given, plan) if plan is not None and not plan.axes else None
 
 
 def parameter_lines(want: Expected, name: waves.WaveName) -> list[str]:
@@ -535,19 +534,16 @@ def key_lines(want: Expected, keys: Mapping[str, str]) -> list[str]:
     """Return the parameters that other keys of the encoding have otherwise than expected, as text."""
     encoding, have = want.recipe.encoding, dict(Recipe.bind(want.encoding, **keys).keys())
     for key, value in want.keys.items():
-        if have.get(key) != value and not _matters(want.encoding, have, key, value):
+        other = waves.plan_of(want.encoding, {**have, key: value}) if have.get(key) != value else None
+        if other is not None and other == waves.plan_of(
+            want.encoding, have
+        ):  # it changes nothing
             have[key] = value
     if encoding.declares("differences"):
         lines: list[str] = encoding.hook("differences")(have, dict(want.keys))
         return lines
     both = {key: (have.get(key, ""), want.keys.get(key, "")) for key in (*want.keys, *have)}
     return [parameter_text(key, a, b) for key, (a, b) in both.items() if a != b and key != "order"]  # that of a layout
-
-
-def _matters(encoding: str, keys: Mapping[str, str], key: str, value: str) -> bool:
-    """Whether another value of a parameter gives another table: what an odd width does changes no even one."""
-    other = waves.plan_of(encoding, {**keys, key: value})
-    return other is None or other != waves.plan_of(encoding, keys)
 
 
 def _findings(best: Description, total: Tally, want: Expected, found: Comparison) -> Iterator[Finding]:

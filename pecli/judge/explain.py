@@ -15,7 +15,7 @@ from pecli.judge.bias_differences import bias_differences
 from pecli.judge.description import factor_text, harmless
 from pecli.judge.difference import Expected, key_lines, other_frequencies, wave_differences
 from pecli.judge.grid_differences import grid_differences
-from pecli.judge.identify import MAX_FREQUENCY_DIGITS, identify, identify_digits, identify_vector, is_large
+from pecli.judge.identify import MAX_FREQUENCY_DIGITS, PAIRS, identify, identify_digits, identify_vector, is_large
 from pecli.judge.located import MAX_REST_SHARE, VAGUE, ArrayPair, located, place
 from pecli.judge.located import floats as read_floats
 from pecli.judge.orders import numbered, numbered_are
@@ -70,7 +70,8 @@ def explain(actual: Tabular, expected: Tabular, found: Comparison) -> list[Findi
             findings[1:] = [one for one in findings[1:] if one.kind not in ("rounding", "channels")]
             what = "trained numbers, by the index of" if trained else "those of"
             return [*findings, Finding("expected", f"the expected values are {what} {named.recipe}")]
-        return _located(actual, expected)
+        of_pairs = any(text.startswith(PAIRS) for text in named.measured)
+        return _located(actual, expected, tensors=named.recipe is None and not of_pairs)
 
 
 def _lone_row(actual: Tabular, expected: Tabular) -> list[Finding]:
@@ -101,12 +102,10 @@ def _lone_row(actual: Tabular, expected: Tabular) -> list[Finding]:
 
 def _identified(actual: Tabular, table: Table, found: Comparison) -> list[Finding]:
     """Return how the recipes of two files differ that are both certain: in rounding alone, or in parameters."""
-    own, want = identify(actual), Expected.of(table)
+    own = identify(actual)
     have = _parsed(own.recipe) if own.confidence == "sure" else None
-    if have is None or want is None or have.source.encoding != table.source.encoding:
-        return []
-    if have.source != table.source:
-        return [Finding("parameter", line) for line in key_lines(want, have.source.keys())]
+    if have is None or have.source != table.source:
+        return _parameters(own.recipe, table) if have is not None else []
     most, kind, wanted = found.total.max_abs, have.request.dtype, table.request.dtype
     if " " in own.arithmetic or _extent(have) != _extent(table) or not 0 < most < MAX_HARMLESS:  # of a number of digits
         return []
@@ -186,6 +185,8 @@ def _described(actual: Tabular, table: Table, found: Comparison) -> list[Finding
 MAX_LONE_GAP, MAX_LONE_VALUES = 2.0**-10, 1 << 22
 # Largest error of remade rows as a share of their largest value: of the 1e-5 that a layer norm adds to the variance.
 MAX_REMADE_GAP = 1e-3
+# Radians by which angles of float32 are off at position 131072.
+MAX_ANGLE_GAP = 0.01
 # Largest error, in units of the last place, of frequencies that were computed in their own type.
 MAX_POWER_ULP = 8
 # The same relative to the value, whatever its type: of bfloat16.
@@ -273,23 +274,27 @@ def _as_tables(values: Floats, table: Table) -> list[Finding]:
     return explain(seen, wanted, compare_tables(seen, wanted))[:1]
 
 
-def _located(actual: Tabular, expected: Tabular) -> list[Finding]:
-    """Return the place and kind of a difference; where only the place is known, the identity of the file as well."""
+def _located(actual: Tabular, expected: Tabular, *, tensors: bool = False) -> list[Finding]:
+    """Return the place and kind of a difference; where only the place is known, the identity of the file as well.
+
+    With `tensors` these may be queries or keys that were rotated.
+    """
     pairs = _pairs(actual, expected)
     findings = located(pairs)
     if any(finding.kind != "place" for finding in findings):
         return findings
-    if not isinstance(expected, Table) and (rotated := _rotated(pairs)):  # a table is no tensor that was rotated
+    if tensors and (rotated := _rotated(pairs)):
         return rotated
     random = _random_parts(actual)
     if random := [part for part in random if part not in _random_parts(expected)]:
         return [*map(_random, random), *findings]
     if whole := _noise(pairs) or _one_row(pairs) or _remade(pairs):
         return [whole, *findings]
-    if isinstance(expected, Table) and (named := _padded(actual, expected) or _by_digits(actual, expected)):
-        return named
-    if isinstance(expected, Table) and (named := other_frequencies(actual, expected)):
-        return named
+    if isinstance(expected, Table):
+        printed = identify_digits(actual)
+        named = _padded(actual, expected) or _parameters(printed.recipe if printed else None, expected)
+        if named := named or other_frequencies(actual, expected):
+            return named
     if any(left.plain_shape != right.plain_shape for left, right in pairs):
         return findings
     own = identify(actual)
@@ -302,10 +307,9 @@ def _located(actual: Tabular, expected: Tabular) -> list[Finding]:
     return [Finding("identity", f"the file holds other values: {sure}{own.recipe}"), *findings]
 
 
-def _by_digits(actual: Tabular, expected: Table) -> list[Finding]:
-    """Return the parameters of a table that was printed with few digits, where they differ from the expected ones."""
-    own, want = identify_digits(actual), Expected.of(expected)
-    have = _parsed(own.recipe) if own is not None else None
+def _parameters(recipe: str | None, expected: Table) -> list[Finding]:
+    """Return the parameters of a recipe that differ from the expected ones of the same encoding."""
+    have, want = _parsed(recipe), Expected.of(expected)
     if have is None or want is None or have.source.encoding != expected.source.encoding:
         return []
     return [Finding("parameter", line) for line in key_lines(want, have.source.keys())]
@@ -421,6 +425,8 @@ def _remade(pairs: list[tuple[ArrayView, ArrayView]]) -> Finding | None:
     if y.shape != x.shape or y.shape[1] % 2 or y.shape[1] < 4 or not np.isfinite(y).all():
         return None
     even, odd = x[:, ::2], x[:, 1::2]
+    angle, at_even = np.hypot(y[:, ::2], y[:, 1::2]), np.arange(len(x))[:, None] % 2 == 0
+    right = np.abs(np.exp(1j * angle) - (even + 1j * odd)) < MAX_ANGLE_GAP
     made = {
         "each row is standardised: its mean is subtracted, and it is divided by its deviation (layer norm)":
             (x - x.mean(1, keepdims=True)) / x.std(1, keepdims=True),
@@ -428,6 +434,10 @@ def _remade(pairs: list[tuple[ArrayView, ArrayView]]) -> Finding | None:
             np.stack([even, np.cos(y[:, ::2])], 2).reshape(y.shape),
         "all even columns stand before all odd ones: both were stacked along the first axis and reshaped":
             np.stack([even, odd]).reshape(y.shape),
+        "even rows hold sines in all columns and odd rows cosines, where even and odd columns were expected to":
+            np.where(at_even, np.repeat(even, 2, 1), np.repeat(odd, 2, 1)),
+        "size and angle are exchanged: each angle multiplies cos 1 and sin 1, as torch.polar(angle, 1) does":
+            np.where(right[..., None], np.stack([angle * np.cos(1), angle * np.sin(1)], 2), np.nan).reshape(y.shape),
     }  # fmt: skip
     gap = MAX_REMADE_GAP * np.abs(y).max(initial=0)
     text = next((text for text, values in made.items() if np.abs(values - y).max(initial=0) <= gap), None)

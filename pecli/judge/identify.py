@@ -10,13 +10,12 @@ from decimal import Context, Decimal
 from itertools import chain, product
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pecli.errors import BadParameter
 from pecli.formats.decimals import digits_text, how_printed, last_digits, printed_digits
 from pecli.judge import waves
 from pecli.judge.biases import identify_bias
-from pecli.judge.description import Identification, Tally, statistics_of
+from pecli.judge.description import MAX_ULP_NAMED, Identification, Tally, statistics_of
 from pecli.judge.grids import identify_grid
 from pecli.judge.located import floats as read_floats
 from pecli.judge.orders import numbered_are
@@ -138,11 +137,12 @@ MAX_PRINTED_ROWS = 256
 MAX_WIDTH = 8192
 
 
-# Type whose own rounding hides that of a number of digits; fewer digits than these are hidden by none.
-HIDING = {3: "float16", 4: "float16", 5: "float16", 6: "float16", 7: "float32", 8: "float32"}
+# Fewest digits whose rounding that of a type hides.
+HIDING = {"float16": 3, "float32": 7}
 # Values that are read again with few digits.
 MAX_VALUES = 1 << 20
-# Notes about the coarse type, which the file does not have.
+# The coarse type of a recipe, and notes about it.
+DTYPE = re.compile(",dtype=[a-z0-9]+")
 WITHIN = re.compile("every value within|[0-9,]+ (of [0-9,]+ )?values (within|do not fit)")
 
 
@@ -163,36 +163,35 @@ def identify_digits(table: Tabular) -> Identification | None:
         return None
     table = table if len(chosen) == len(table.arrays) else InMemory(arrays)
     digits, significant = printed
-    words = digits_text(digits, significant)
-    found = None
-    if digits in HIDING:
-        seen = _identified(InMemory({name: values.astype(HIDING[digits]) for name, values in arrays.items()}))
-        if seen.recipe or seen.nearest:
-            name, keys = split_recipe(seen.recipe or seen.nearest or "")
-            keys.pop("dtype", None)
-            recipe = join_recipe(name, keys)
-            exact = table_like(read_source(join_recipe(name, {**keys, "dtype": "float64"})), table)
+    words, stored = digits_text(digits, significant), max((a.dtype for a in chosen), key=EPSILON.__getitem__)
+    table = table if len(chosen) == len(table.arrays) else InMemory(arrays)
+    hiding = [kind for kind, least in HIDING.items() if digits >= least and EPSILON[kind] > EPSILON[stored]]
+    hidden = [_identified(InMemory({name: v.astype(kind) for name, v in arrays.items()})) for kind in hiding[::-1]]
+    found = [_without_type(one) for one in hidden if one.recipe or one.nearest]
+    for phases, of in ((0.0, "the exact one"), (EPSILON["float32"], "that of float32 phases, within their error,")):
+        for one in found:
+            exact = table_like(read_source(f"{one.recipe},dtype=float64"), table)
             both = [[read_floats(view, 0, view.rows) for view in pair] for pair in pair_views(table, exact)[0]]
-            whole = len(both) == len(table.arrays) and all(v.shape == x.shape for v, x in both)
-            phases = EPSILON["float32"] * _last(exact)
-            for slack, of in ((0.0, "the exact one"), (phases, "that of float32 phases, within their error,")):
-                ways = {how_printed(v, x, EPSILON["float32"] * np.abs(v) + slack, printed) for v, x in both if whole}
-                if ways and "" not in ways:
-                    others = [note for note in seen.notes if not WITHIN.match(note)]
-                    notes = (f"every value is {of}{' cut' * ('cut' in ways)} to {words}", *others)
-                    sure = replace(seen, recipe=recipe, confidence="sure", arithmetic=words)
-                    return replace(sure, notes=notes, equal=0.0, measured=())
-        if seen.recipe:
-            notes = (f"printed with {words}", *(note for note in seen.notes if not WITHIN.match(note)))
-            found = replace(seen, recipe=recipe, confidence="likely", notes=notes)
+            if len(both) < len(table.arrays) or any(v.shape != x.shape for v, x in both):
+                continue
+            last = exact.positions.numbers(exact.positions.count - 1, exact.positions.count)
+            error = max(EPSILON["float32"], 3 * EPSILON[stored])  # before, in and after the rounding to digits
+            slack = phases * float(np.abs(last).max(initial=0))
+            ways = {how_printed(v, x, error * np.abs(v) + slack, printed) for v, x in both}
+            if "" not in ways:
+                notes = (f"every value is {of}{' cut' * ('cut' in ways)} to {words}", *one.notes)
+                return replace(one, confidence="sure", arithmetic=words, notes=notes, equal=0.0, measured=())
     other = NONE if significant else identify_printed(table, digits)
-    return other if other.recipe is not None else found
+    if other.recipe is None and found and hidden[0].recipe:
+        return replace(found[0], confidence="likely", notes=(f"printed with {words}", *found[0].notes))
+    return other if other.recipe else None
 
 
-def _last(table: Table) -> float:
-    """Return the largest position."""
-    count = table.positions.count
-    return float(np.abs(table.positions.numbers(count - 1, count)).max(initial=0))
+def _without_type(found: Identification) -> Identification:
+    """Return a recipe, or the nearest one, without the coarse type, which the file does not have."""
+    own, *others = (DTYPE.sub("", recipe) for recipe in (found.recipe or found.nearest or "", *found.aliases))
+    notes = tuple(note for note in found.notes if not WITHIN.match(note))
+    return replace(found, recipe=own, aliases=tuple(others), notes=notes)
 
 
 def identify_printed(table: Tabular, decimals: int) -> Identification:
@@ -217,48 +216,36 @@ def identify_printed(table: Tabular, decimals: int) -> Identification:
     values = np.asarray(table.read(array.name), np.float64)
     starts = (0, 1) if len(values) > 1 else (1,)  # row 0 is the same for every width
     for start, (recipe, part, column, function), base in product(starts, STYLES, BASES):
-        for how, widths in _fits(values, decimals, start, recipe, part, column, function, base):
-            width = max(widths, key=lambda w: (w & -w, -w))  # the roundest, such as a power of two
-            text = recipe.format(width=width, base=base).replace(",base=10000", "") + f",len={len(values)}"
-            text += f",start={start}" * start
-            notes = [f"every value agrees {how} to {decimals} decimals"]
-            if len(widths) > 1:
-                notes.append(f"widths from {min(widths)} to {max(widths)} give the same decimals")
-            steps = f"{decimals} decimals"
-            return Identification(text, "likely", arithmetic=steps, notes=tuple(notes), count=values.size)
+        text = f"{recipe.replace(',base={base}', '') if base == BASES[0] else recipe},len={len(values)}"
+        text += f",start={start}" * start
+        widths = _widths(values, decimals, start, part, column, function, base)
+        by_way: dict[str, list[int]] = {"rounded": [], "cut": [], "": []}
+        for width in widths:
+            made = Table.parse(f"{text.format(width=width, base=base)},dtype=float64")
+            exact = np.asarray(made.read(part), np.float64)[:, : values.shape[1]]
+            slack = 10.0**-decimals / 100 + EPSILON["float32"] * (1 + np.full_like(exact, len(values)))
+            by_way[how_printed(values, exact, slack, (decimals, False))].append(width)
+        for how in ("rounded", "cut"):
+            if found := by_way[how]:
+                notes = [f"every value agrees {how} to {decimals} decimals"]
+                if len(found) > 1:
+                    notes.append(f"widths from {min(found)} to {max(found)} give the same decimals")
+                text = text.format(width=found[0], base=base)
+                steps = f"{decimals} decimals"
+                return Identification(text, "likely", arithmetic=steps, notes=tuple(notes), count=values.size)
     return replace(NONE, measured=(f"no usual base and width give these {decimals} decimals",))
 
 
-def _fits(
-    values: Floats, decimals: int, start: int, recipe: str, part: str, column: int, function: np.ufunc, base: int
-) -> Iterator[tuple[str, list[int]]]:
-    """Yield how values were shortened, with the widths that give all of them."""
-    rows, columns = values.shape
+def _widths(
+    values: Floats, decimals: int, start: int, part: str, column: int, function: np.ufunc, base: int
+) -> list[int]:
+    """Return the widths whose second pair has the printed values, the roundest first, such as a power of two."""
+    few, columns = values[:MAX_PRINTED_ROWS, column : column + 1], values.shape[1]
     least = columns if part == "pe" else 2 * columns
     widths = np.arange(least + least % 2, MAX_WIDTH + 1, 2)
-    positions = np.arange(start, start + rows)
-    few = slice(MAX_PRINTED_ROWS)  # by which widths are chosen
-    second = function(np.outer(positions[few], float(base) ** (-2.0 / widths)))
-    for how in ("rounded", "cut"):
-        good = widths[_agree(values[few, column : column + 1], second, decimals, how).all(axis=0)]
-        found = []
-        for width in sorted(good.tolist(), key=lambda w: (-(w & -w), w))[:MAX_WIDTHS]:
-            made = Table.parse(f"{recipe.format(width=width, base=base)},len={rows},start={start},dtype=float64")
-            if _agree(values, np.asarray(made.read(part), np.float64)[:, :columns], decimals, how).all():
-                found.append(width)
-        if found:
-            yield how, found
-
-
-def _agree(printed: Floats, exact: Floats, decimals: int, how: str) -> NDArray[np.bool_]:
-    """Return where exact values, rounded or cut to decimals, are the printed ones, but for float32 phases."""
-    scale = 10.0**decimals
-    slack = 0.01 + scale * EPSILON["float32"] * (1 + len(printed))
-    off = (printed - exact) * scale
-    agreed: NDArray[np.bool_] = np.abs(off) < 0.5 + slack
-    if how == "cut":
-        agreed = (off * np.sign(exact) < slack) & (off * np.sign(exact) > -1 - slack)
-    return agreed
+    made = function(np.outer(np.arange(start, start + len(few)), float(base) ** (-2.0 / widths)))
+    good = widths[(np.abs(few - made) <= 1.02 * 10.0**-decimals + EPSILON["float32"] * len(values)).all(axis=0)]
+    return sorted(good.tolist(), key=lambda w: (-(w & -w), w))[:MAX_WIDTHS]
 
 
 # Share of all values that a likely recipe must explain.
@@ -425,9 +412,7 @@ def identify_waves(table: Tabular, stated: Integers | None = None) -> Identifica
 def _filled_rows(group: tuple[Plane, ...]) -> int:
     """Return the number of rows without the last ones that are zero, as padding is; all rows where all are zero."""
     rows = group[0].rows
-    if any(plane.read(rows - 1, rows).any() for plane in group):
-        return rows
-    for at in reversed([*in_blocks(0, rows, COPY_VALUES // group[0].width)]):
+    for at in [slice(rows - 1, rows), *reversed([*in_blocks(0, rows, COPY_VALUES // group[0].width)])]:
         filled = np.flatnonzero(np.any([plane.read(at.start, at.stop).any(axis=1) for plane in group], axis=0))
         if len(filled):
             return int(at.start + filled[-1]) + 1
@@ -521,8 +506,11 @@ def described(name: waves.WaveName, found: Tally, names: Sequence[waves.WaveName
         notes.append("position 0 alone: every base gives these values")
     if found.unexplained:
         notes.append(f"{found.unexplained:,} of {found.count:,} values do not fit: {found.places()}")
-    aliases = tuple(waves.recipe_of(o) for o in names[1:] if _as_good(o, name) and (rows > 1 or o.step == name.step))
-    aliases = (*_other_lengths(name), *aliases)
+    good = (o for o in names[1:] if _as_good(o, name) and (rows > 1 or o.step == name.step))
+    by_kind = {_kind(name): name}  # a base with more digits is another one
+    for other in good:
+        by_kind.setdefault(_kind(other), other)
+    aliases = (*_other_lengths(name), *map(waves.recipe_of, [*by_kind.values()][1:]))
     arrays = tuple(dict.fromkeys(plane.array.name for plane in measured.planes))
     share = found.equal / max(1, found.count)
     kind = way.coarse_type if way.name in waves.COARSE_TYPES else way.name
@@ -551,6 +539,10 @@ def _wider(found: Identification) -> Identification:
         return found
     dim, log = int(keys["dim"]), math.log(float(keys["base"]))
     for base in WIDER_BASES if log > 0 else ():
+        for name, other in (("log2", 2), ("log10", 10)):
+            if abs(log * math.log(other) / math.log(float(base)) - 1) < MAX_BASE_ERROR:
+                note = f"its base is e^({name}({base})): {name} stands for the natural logarithm"
+                return replace(found, notes=(note, *found.notes))
         width = dim * math.log(float(base)) / log
         near = 2 * round(width / 2)
         if dim < near <= MAX_WIDER and abs(width / near - 1) < MAX_BASE_ERROR:
@@ -565,6 +557,10 @@ WIDER_BASES = PUBLISHED_BASES[:3]
 MAX_BASE_ERROR = 1e-6
 
 
+def _kind(name: waves.WaveName) -> tuple[object, ...]:
+    return name.encoding, *name.named.keys, name.start, name.step
+
+
 def _as_good(other: waves.WaveName, name: waves.WaveName) -> bool:
     """Whether another name gives the same values and somebody would choose it."""
     same = other.explained == 1.0 and other.equal >= name.equal and not other.phase and not name.phase
@@ -574,20 +570,21 @@ def _as_good(other: waves.WaveName, name: waves.WaveName) -> bool:
 
 def arithmetic_note(name: waves.WaveName, found: Tally) -> str:
     """Return the note on the arithmetic and on the distance of the values from it."""
-    way, total = name.way, max(1, found.count)
-    if found.equal == found.count:
+    way, total, fit = name.way, max(1, found.count), found.count - found.unexplained
+    if found.equal == fit:
         made = "the exact ones" if way.name == "exact" else f"what {way.words()} give"
         low = name.measured.dtype if name.measured.dtype in waves.LOW_TYPES else ""
-        return f"all {found.count:,} values are equal to {made}{f', rounded to {low}' if low else ''}"
+        every = f"{'' if found.unexplained else 'all '}{fit:,} values"
+        return f"{every} are equal to {made}{f', rounded to {low}' if low else ''}"
     share = f"{percent(found.equal / total, 2)} equal"
     if way.name == "float64":
         return f"float64 rounding: the values are within {found.residual:.2g} of the exact ones"
-    every = "every value" if not found.unexplained else f"{found.count - found.unexplained:,} values"
-    ulps = max(1, round(found.worst))
+    every = "every value" if not found.unexplained else f"{fit:,} values"
+    near = f"within {max(1, round(found.worst))} ulp" if found.worst < MAX_ULP_NAMED else "within rounding"
     if way.name == "exact":
-        return f"{every} within {ulps} ulp of the exact one, {share}"
+        return f"{every} {near} of the exact one, {share}"
     drift = f"up to {limit(found.residual, 2)} from the exact values"
-    return f"{every} within {ulps} ulp of what {way.words()} give, {share}; {drift}"
+    return f"{every} {near} of what {way.words()} give, {share}; {drift}"
 
 
 def backward_negated(name: waves.WaveName) -> bool:

@@ -20,16 +20,16 @@ from numpy.typing import NDArray
 
 from pecli.errors import PecliError
 from pecli.judge.description import factor_text
-from pecli.judge.identify import identify
 from pecli.judge.located import ComputedRows, indices, located
-from pecli.judge.planes import Floats, Integers, effective_dtype, rounded, unit
+from pecli.judge.planes import Floats, Integers, effective_dtype, rounded
+from pecli.judge.waves import LOW_TYPES
 from pecli.numbers.decimals import shortest
 from pecli.numbers.dtypes import GRIDS
 from pecli.numbers.positions import Positions
 from pecli.numbers.printing import at_least, figure, limit
 from pecli.numbers.rounding import narrow
 from pecli.spec.measured import PUBLISHED_BASES
-from pecli.spec.recipe import Recipe, split_recipe
+from pecli.spec.recipe import Recipe
 from pecli.spec.tabular import InMemory, Tabular
 from pecli.tables.comparison import Finding
 from pecli.tables.request import take_table_keys
@@ -426,11 +426,6 @@ def _difference(
     kinds = [one.kind for one in found]
     if {*kinds[:1]} & {*UNSPECIFIC_KINDS} or {*kinds} & {"columns", "factor", "offset"}:
         return []  # coarse values do not tell these
-    if "parameter" in kinds:  # which the coarse values may not determine
-        name, keys = split_recipe(identify(measured).recipe or "")
-        used = replace(applied, source=RotationSource((name, keys)) if name else applied.source)
-        if not used.gives(partial(used.rotated, pairs=pairs)):
-            return []
     first = distinct[0] == 0 and step == 1  # rows' numbers are the positions
     texts = [one.text for one in found if one.kind not in UNSPECIFIC_KINDS]
     return [re.sub(r"\brow(?=s? )", "position", text) if first else text for text in texts]
@@ -463,6 +458,8 @@ def unlike_rotations(y: Floats, right: Floats, dtype: str, explained: Explained)
     width = y.shape[-1] if 1 < y.ndim < 5 and y.shape == right.shape and y.size <= MAX_VALUES else 0
     if width < 4 or width % 4 or not (np.isfinite(y).all() and np.isfinite(right).all()):
         return []
+    dtype, wanted = effective_dtype(y, dtype), effective_dtype(right, dtype)
+    narrower = dtype != wanted and dtype in LOW_TYPES
     several = [k for k in range(y.ndim - 1) if y.shape[k] > 1]
     still = [k for k in several if (y.take(0, k) == right.take(0, k)).all()]
     wrong = (y != right).any(axis=-1)
@@ -481,7 +478,8 @@ def unlike_rotations(y: Floats, right: Floats, dtype: str, explained: Explained)
         rows, pairs = np.arange(y.shape[axis]), (pairing, pairing)
         one = AppliedRotation(want, made, want, rows, pairs, rotary, dtype, RotationSource(None), want.shape[1])
         if not one.wrong.any():  # the values are off by no more than a kernel's rounding
-            return []
+            text = f"values were computed in {dtype}: each is within its roundings of the expected one"
+            return [Finding("type", text)] if narrower else []
         few = replace(one, x=want[:, :FEW_ROWS], y=made[:, :FEW_ROWS], right=want[:, :FEW_ROWS])
         tried.append((_rotation(few, few.at, pairs) is not None, one))
     for is_rotation, one in sorted(tried, key=lambda pair: not pair[0]):  # the likelier axis first
@@ -539,11 +537,9 @@ def _faults_of_all(applied: AppliedRotation, explained: Explained) -> Iterator[s
 
 def _rounding(applied: AppliedRotation, name: str, rough: str) -> Finding:
     """Return the finding that the outputs are right within rounding."""
-    off = np.abs(applied.y - applied.right)
-    most, units = float(off.max()), int(np.ceil((off / unit(applied.right, applied.dtype)).max() - 0.5))
+    most = float(np.abs(applied.y - applied.right).max())
     what = f"the outputs are rounded to {applied.dtype}" if rough else f"{applied.dtype} rounding"
-    cancelled = f" ({units} ulp, where two products cancel)" if units > 4 else ""
-    text = f"{name}: {what}, at most {limit(most, 1)}{cancelled}: the rotation is right"
+    text = f"{name}: {what}, at most {limit(most, 1)}: the rotation is right"
     return Finding("rounding", f"{text}; --atol {at_least(most, 1)} accepts it")
 
 
@@ -588,14 +584,12 @@ def _part(applied: AppliedRotation) -> tuple[AppliedRotation | None, str]:
 
 def _bases(applied: AppliedRotation) -> Iterator[tuple[str, Kernel]]:
     """Yield rotations without the scaling, and with the bases of well-known models: few rows tell no frequency."""
-    if applied.source.recipe is None:
-        return
-    name, given = applied.source.recipe
-    keys = dict(given)
-    take_table_keys(name, keys)
-    full = Recipe.bind(name, **keys).keys()
-    if "scaling" in full:
-        plain = {key: None for key in keys if key not in UNSCALED_KEYS}
-        yield f"scaling {full['scaling']} is missing", partial(applied.rotated, changed=plain)
-    for base in PUBLISHED_BASES if "base" in full else ():
-        yield f"base {base} where {full['base']} was expected", partial(applied.rotated, changed={"base": base})
+    name, given = applied.source.recipe or ("", {})
+    plain = {key: None for key in given if key not in UNSCALED_KEYS}
+    if "scaling" in plain:
+        yield f"scaling {given['scaling']} is missing", partial(applied.rotated, changed=plain)
+    for base in PUBLISHED_BASES if name else ():
+        yield (
+            f"base {base} where {given.get('base', 10000)} was expected",
+            partial(applied.rotated, changed={"base": base}),
+        )

@@ -33,9 +33,10 @@ from pecli.tables.table import Table
 # Float32 units in the last place by which a library's frequency may be off: the exponential of a float32 logarithm is
 # by up to 7; with more, a base that is wrong in its seventh digit passes.
 MAX_FREQUENCY_UNITS = 8
-# Float32 units in the last place of a frequency that one value may be off by: a factor of the positions instead of the
-# frequencies is rounded otherwise.  Narrow values do not show which frequencies a library had: any within its error.
-SLACK_UNITS = 1
+# Float32 units in the last place of a frequency that one value may be off by: a factor of the angles, or of the
+# positions, instead of the frequencies is rounded once more.  Narrow values do not show which frequencies a library
+# had: any within its error.
+SLACK_UNITS = 1.5
 # Roundings of a double-precision angle, and for each unit of the logarithm of its frequency: an exponential.
 FLOAT64_UNITS = 8.0, 4.0
 # Largest error that double precision may leave; more, at positions beyond 1e8, would explain any value.
@@ -60,6 +61,9 @@ MAX_SERIES = 0.12
 BLOCK_VALUES = 1 << 16
 # Digits of a magnitude that somebody chose; of a longer one the measured value is nearer.
 MAX_SIZE_DIGITS = 5
+# Digits that a name may be longer by which gives all values where another gives none; libraries' frequencies make 0.02
+# of the values equal or unequal by chance.
+UNEQUAL_COST = 8.0
 # Digits that a magnitude counts for which the parameters do not give.
 OTHER_SIZE = 3.0
 LOW_TYPES = ("bfloat16", "float16")
@@ -264,6 +268,11 @@ class WaveName:
         own += OTHER_SIZE * (self.magnitude != self.named.magnitude)
         return self.named.fitted + plain + own + (0.5 if self.step < 0 else 0.0)
 
+    @property
+    def misfit(self) -> float:
+        """Its cost, and that of the sampled values that are not equal."""
+        return self.cost + UNEQUAL_COST * (1 - self.equal)
+
     def positions(self, rows: Floats | Integers) -> Floats:
         """Return the positions of rows."""
         found: Floats = float(self.start) + float(self.step) * np.asarray(rows, np.float64)
@@ -449,10 +458,13 @@ class Expectation:
                 odd = np.flatnonzero(have != want)
                 other = None if reading.is_angles else exact[1 - number] if exact else None
                 inside, gap, worst = self._judge(have.ravel()[odd], want.ravel()[odd], odd, positions, other)
+                off = np.abs(have - exact[number]) if exact else None
+                if off is not None and way.name == "float32":  # some rows may have been computed exactly
+                    units = library_units(measured.dtype)
+                    inside |= off.ravel()[odd] <= units * unit(want.ravel()[odd], measured.dtype)
                 row, column = np.divmod(odd[~inside], have.shape[1])
                 residual = gap[inside].max(initial=0.0)
-                if exact:
-                    off = np.abs(have - exact[number])
+                if off is not None:
                     off[row, column] = 0.0
                     residual = np.fmax.reduce(off, axis=None)
                 columns = np.arange(measured.planes[at.plane].width)[at.index][column]
@@ -612,8 +624,8 @@ def _names(measured: Measured) -> list[WaveName]:
 
 
 def merit(name: WaveName) -> tuple[float, float, float]:
-    """Return the sort key of names: the share of values explained, then the fewest fitted digits, then equal values."""
-    return (-round(name.explained, 2), name.cost, -name.equal)
+    """Return the sort key of names: the share of values explained, then fitted digits and unequal values."""
+    return -round(name.explained, 2), name.misfit, -name.equal
 
 
 def fitted(
@@ -644,13 +656,13 @@ def fitted(
     return best
 
 
-def plan_of(encoding: str, keys: Mapping[str, str]) -> Waves | None:
-    """Return the waves of an encoding with these keys; None where they contradict each other or it has no waves."""
+def plan_of(encoding: str, keys: Mapping[str, str], changed: Callable[[Waves], Waves] | None = None) -> Waves | None:
+    """Return the waves of an encoding, changed or not; None where keys contradict each other or it has no waves."""
     try:
         plan = Recipe.bind(encoding, **keys).plan
+        return (changed(plan) if changed else plan) if isinstance(plan, Waves) else None
     except PecliError:
         return None
-    return plan if isinstance(plan, Waves) else None
 
 
 def exactly(encoding: str, named: Named) -> Named | None:

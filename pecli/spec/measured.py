@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pecli.numbers.decimals import decimal_of, digits, shortest
+from pecli.numbers.positions import LARGEST_MULTIPLE
 
 Floats = NDArray[np.float64]
 
@@ -31,6 +32,11 @@ LENGTHS = (
     4096, 8192, 32768, 2048, 131072, 16384, 65536, 1024, 512, 262144, 1048576, 256, 128, 10240, 6144, 12288, 3072,
     24576, 49152, 40960, 20480, 5120, 2560, 1536, 768, 32000, 100000, 8000, 4000, 2000, 1000, 64,
 )  # fmt: skip
+# Positions a row, or factors of angles, that are no short decimals: half turns and turns, degrees for radians and back.
+TURN = Fraction("6.283185307179586")
+ANGLE_UNITS = ("3.141592653589793", "6.283185307179586", "57.29577951308232", "0.017453292519943295")
+# Digits of a step that somebody chose; with 6, roundings of bfloat16 frequencies are named as steps.
+MAX_STEP_DIGITS = 4
 MAX_BASE = 1e30
 # Bases that are tried for one series.
 MAX_BASES = 4
@@ -155,6 +161,14 @@ class Pairs:
             low, high = scale * (1 - off), scale * (1 + off)
             if 0 < low <= high < math.inf and not low <= 1 <= high:
                 yield low, high
+
+    def positions_a_row(self, exponents: Floats) -> Iterator[Fraction]:
+        """Yield the factors of such a series that somebody would choose."""
+        for low, high in self.scales(exponents):
+            number = shortest(low, high)
+            yield from [Fraction(number)] if digits(number) <= MAX_STEP_DIGITS else []
+            units = (Fraction(text) for text in ANGLE_UNITS if low <= float(text) <= high)
+            yield from (unit for unit in units if unit.numerator * self.rows < LARGEST_MULTIPLE)
 
 
 @dataclass(frozen=True)

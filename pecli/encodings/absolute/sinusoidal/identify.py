@@ -13,7 +13,7 @@ import numpy as np
 
 from pecli.numbers.decimals import CONTEXT, decimal_of, digits, number_text, power, shortest
 from pecli.spec.hooks import Change, parameter_text
-from pecli.spec.measured import PUBLISHED_BASES, Named, Pairs, plain_digits
+from pecli.spec.measured import ANGLE_UNITS, PUBLISHED_BASES, TURN, Named, Pairs, plain_digits
 from pecli.spec.plans import Waves
 
 # Digits of a scale or an amplitude that somebody chose.
@@ -57,22 +57,20 @@ def _series(pairs: Pairs, half: Fraction) -> Iterator[Named]:
     m = pairs.count
     for shift in (0, 1) if half > 1 else (0,):
         exponents = np.arange(m) / float(half - shift)
-        scales = [Fraction(1)]
-        for low, high in pairs.scales(exponents):
-            number = shortest(low, high)
-            scales += [Fraction(number)] if digits(number) <= MAX_SCALE_DIGITS else []
-            scales += [Fraction(0)] if low <= 2 * math.pi <= high else []  # turns
-        for scale in dict.fromkeys(scales):
-            times = float(scale) if scale else 2 * math.pi
+        for scale in dict.fromkeys([Fraction(1), *pairs.positions_a_row(exponents)]):
+            times = 2 * math.pi if scale == TURN else float(scale)
             for base in pairs.bases(exponents, times):
                 frequencies = np.exp(-exponents * math.log(float(base)))
                 if not pairs.fits(frequencies * times):
                     continue
                 keys = {} if base == 10000 else {"base": number_text(base)}
-                keys |= ({"shift": str(shift)} if shift else {}) | ({} if scale else {"turns": "true"})
+                keys |= {"shift": str(shift)} if shift else {}
                 cost = plain_digits(base, PUBLISHED_BASES) + 0.25 * shift
-                cost += plain_digits(scale) + 0.5 if scale not in (0, 1) else 0.0
-                yield Named(keys, frequencies * (1 if scale else times), scale or Fraction(1), cost)
+                if scale == TURN:
+                    yield Named({**keys, "turns": "true"}, frequencies * times, Fraction(1), cost)
+                else:
+                    cost += plain_digits(scale, ANGLE_UNITS) + 0.5 if scale != 1 else 0.0
+                    yield Named(keys, frequencies, scale, cost)
 
 
 def layout(pairs: Pairs) -> tuple[dict[str, str], dict[str, str]] | None:

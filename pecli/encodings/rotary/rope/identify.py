@@ -12,7 +12,16 @@ from itertools import product
 import numpy as np
 
 from pecli.numbers.decimals import digits, number_text, shortest
-from pecli.spec.measured import LENGTHS, PUBLISHED_BASES, PUBLISHED_FACTORS, Floats, Named, Pairs, plain_digits
+from pecli.spec.measured import (
+    ANGLE_UNITS,
+    LENGTHS,
+    PUBLISHED_BASES,
+    PUBLISHED_FACTORS,
+    Floats,
+    Named,
+    Pairs,
+    plain_digits,
+)
 
 # Parameters of a ramp, the share of the plain frequency in each pair, and what the parameters cost in digits.
 Ramp = tuple[dict[str, str], Floats, float]
@@ -101,7 +110,7 @@ def _series(pairs: Pairs, base: Decimal, exponents: Floats, tail: dict[str, str]
         keys |= {"factor": number_text(factor)} if tail else {"scaling": "linear", "factor": number_text(factor)}
         cost += plain_digits(factor, PUBLISHED_FACTORS) + 0.5
     if step != 1:
-        cost += plain_digits(step) + 0.5
+        cost += plain_digits(step, ANGLE_UNITS) + 0.5
     return Named(keys, plain / times, step, cost)
 
 
@@ -138,12 +147,10 @@ def _stepped(pairs: Pairs, exponents: Floats, tail: dict[str, str]) -> Iterator[
         inverse = shortest(1 / high, 1 / low)
         if inverse > 1 and digits(inverse) <= MAX_FACTOR_DIGITS:
             options.append((Fraction(1), inverse))
-        number = shortest(low, high)
-        if digits(number) <= MAX_FACTOR_DIGITS and number > 0:
-            options.append((Fraction(number), None))
         whole = round((low + high) / 2)
         if whole > 1 and low <= whole <= high:
             options.append((Fraction(whole), None))
+    options += [(step, None) for step in pairs.positions_a_row(exponents)]
     for step, factor in dict.fromkeys(options):
         scaled = float(step) / (1.0 if factor is None else float(factor))
         series = (_series(pairs, base, exponents, tail, step, factor) for base in pairs.bases(exponents, scaled))

@@ -1,0 +1,126 @@
+"""Everyday tables of waves: bases of many digits, other units, rows and arguments that were exchanged, figures."""
+
+import numpy as np
+import pytest
+
+from tests.judge.answers import angles, cache, frequencies, sinusoid
+
+
+@pytest.mark.parametrize(("base", "dim"), [(499999, 64), (31415, 16)])
+def test_a_base_of_many_digits_comes_before_a_shorter_one_that_gives_fewer_values(ask, base, dim):
+    np.save("t.npy", sinusoid(128, dim, base))
+    ask("identify", "t.npy").says(f"base={base},len=128 (sure: all values equal)")
+    ask("compare", "t.npy", f"sinusoidal:dim={dim}").says(f"base {base} where 10000").never("endpoint")
+
+
+def test_a_logarithm_to_another_base_is_noted(ask):
+    np.save("t.npy", sinusoid(512, 256, np.exp(np.log2(10000))))
+    ask("identify", "t.npy").says("e^(log2(10000))", "base=589902").never("base=589902.4", "base=531735.85")
+
+
+@pytest.mark.parametrize(("times", "step"), [(np.pi, "3.141592653589793"), (2 * np.pi, "6.283185307179586")])
+def test_positions_in_half_turns_and_turns_are_a_step(ask, times, step):
+    np.savez("c.npz", **cache(times * angles(128, 64)))
+    ask("identify", "c.npz").says(f"rope:dim=64,len=128,step={step} (sure").never("no known rule")
+
+
+@pytest.mark.parametrize("decimals", [5, 6, 7])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_few_decimals_of_the_exact_values_are_no_phases(ask, decimals, dtype):
+    table = sinusoid(64, 16, dtype=dtype)
+    for name, values in (("r", np.round(table, decimals)), ("c", np.trunc(table * 10.0**decimals) / 10.0**decimals)):
+        np.save(f"{name}.npy", values.astype(dtype))
+    recipe = f"sinusoidal:dim=16,len=64 (sure: {decimals} decimals)"
+    ask("identify", "r.npy").says(recipe, f"the exact one to {decimals} decimals")
+    ask("identify", "c.npy").says(recipe, f"the exact one cut to {decimals} decimals")
+
+
+def test_a_lone_part_that_is_transposed_lacks_nothing(ask):
+    np.save("t.npy", np.cos(angles(32, 16)).astype("f4").T.copy())
+    ask("compare", "t.npy", "rope:dim=16").ends(1).says("the table is transposed").never("missing")
+
+
+def test_dynamic_ntk_without_its_last_term_is_named(ask):
+    base = 10000.0 * (4 * 1024 / 256) ** (64 / 62)
+    np.savez("c.npz", **cache(angles(1024, 64, base), "half"))
+    ask("compare", "c.npz", "rope:dim=64,scaling=dynamic,factor=4,max-position=256,len=1024").ends(1).says(
+        "the term - (factor - 1) is missing"
+    )
+
+
+def test_sines_and_cosines_by_rows_are_told(ask):
+    angle = np.repeat(angles(128, 64), 2, 1)
+    values = np.where(np.arange(128)[:, None] % 2, np.cos(angle), np.sin(angle))
+    np.save("t.npy", values.astype("f4"))
+    ask("compare", "t.npy", "sinusoidal:dim=64").ends(1).says("even rows hold sines in all columns")
+
+
+def test_exchanged_arguments_of_polar_are_told(ask):
+    np.save("t.npy", (angles(128, 64) * np.exp(1j)).astype("c8"))
+    ask("compare", "t.npy", "rope:dim=64,layout=complex").ends(1).says("size and angle are exchanged")
+
+
+def test_pairs_that_do_not_rotate_are_told(ask):
+    w = np.where(np.arange(32), 0.0, 1.0)
+    np.savez("c.npz", **cache(np.outer(np.arange(128), w), "half"))
+    ask("compare", "c.npz", "rope:dim=64").ends(1).says("pairs 1 to 31 do not rotate", "overflowed")
+
+
+def test_positions_that_were_divided_as_integers_are_told(ask):
+    np.savez("c.npz", **cache(np.outer(np.arange(400) // 4, frequencies(64)), "half"))
+    ask("compare", "c.npz", "rope:dim=64,scaling=linear,factor=4").ends(1).says(
+        "numbers of rows are rounded down to multiples of 4"
+    )
+
+
+def test_a_rotation_in_bfloat16_is_told(ask):
+    rng, angle = np.random.default_rng(0), angles(32, 64)
+    a, b = rng.standard_normal((2, 1, 4, 32, 32))
+    cos, sin, x, y = (narrow(v) for v in (np.cos(angle), np.sin(angle), a, b))
+    made = [narrow(narrow(x * cos) - narrow(y * sin)), narrow(narrow(y * cos) + narrow(x * sin))]
+    np.save("have.npy", np.concatenate(made, -1).astype("f4"))
+    exact = [x * np.cos(angle) - y * np.sin(angle), y * np.cos(angle) + x * np.sin(angle)]
+    np.save("want.npy", np.concatenate(exact, -1).astype("f4"))
+    ask("compare", "have.npy", "want.npy").ends(1).says("values were computed in bfloat16")
+
+
+def narrow(values):
+    bits = np.ascontiguousarray(values, np.float32).view(np.uint32)
+    return ((bits + 0x7FFF + ((bits >> 16) & 1)) & 0xFFFF0000).view(np.float32)
+
+
+def test_a_row_that_was_computed_exactly_is_no_difference(ask):
+    w = np.exp(np.arange(64, dtype="f4") * np.float32(-np.log(10000) / 63)).astype("f4")
+    angle = np.arange(1026, dtype="f4")[:, None] * w
+    table = np.concatenate([np.sin(angle), np.cos(angle)], 1)
+    exact = 10000.0 ** (-np.arange(64) / 63)
+    table[1] = np.concatenate([np.sin(exact), np.cos(exact)])
+    np.save("t.npy", table)
+    ask("compare", "t.npy", "sinusoidal:dim=128,convention=fairseq").ends(1).says("pad-row 1 is missing").never(
+        "more than rounding"
+    )
+
+
+def test_values_that_are_equal_are_not_called_near(ask):
+    table = sinusoid(128, 64, dtype="float16")
+    table[40:42, :20] = 2
+    np.save("t.npy", table)
+    ask("identify", "t.npy").says("8,152 values are equal to the exact ones, rounded to float16")
+
+
+def test_a_cache_that_is_filled_further_has_no_more_rows(ask):
+    whole = cache(angles(64, 64), "half")
+    np.savez("full.npz", **whole)
+    np.savez("part.npz", **{name: np.where(np.arange(64)[:, None] < 56, v, 0) for name, v in whole.items()})
+    ask("compare", "full.npz", "part.npz").ends(1).never("56 were expected")
+
+
+def test_two_tables_are_no_rotated_tensors(ask):
+    angle = angles(100, 128).astype("f4")
+    for name, times in (("a", 1), ("b", 1000)):
+        both = [f(np.float32(times) * angle) for f in (np.cos, np.sin)]
+        np.save(f"{name}.npy", np.concatenate(both, 1).astype("f4"))
+    ask("compare", "a.npy", "b.npy").ends(1).never("both with base", "998")
+    np.save("c.npy", np.exp(1j * angle).astype("c8"))
+    np.save("d.npy", np.exp(-1j * angle).astype("c8"))
+    ask("compare", "d.npy", "c.npy").ends(1).says("the sign of sin is changed")
