@@ -443,7 +443,7 @@ def _located(pairs: list[ArrayPair], differing: list[ArrayPair]) -> list[Finding
         return [place(pair) for pair in differing]
     few = max(1, min(MAX_SINGLE, MAX_SINGLE_SHARE * sum(math.prod(pair.actual.shape) for pair in differing)))
     same = all(pair.same_shape for pair in differing)
-    tried, unclear = list[list[float]](), list[Finding]()
+    tried = list[list[float]]()
     for how in ("stored", "effective", "single", "noise"):
         nears = [pair.within(how) for pair in differing]
         if nears in tried or (how == "noise" and _is_small(differing, nears)):
@@ -456,12 +456,9 @@ def _located(pairs: list[ArrayPair], differing: list[ArrayPair]) -> list[Finding
                 pair.set_near(0.0)
         if same and _single_values(differing, few):
             return list(_rest(differing, [pair.overview for pair in differing]))
-        found, clear = ([], True) if _is_small(differing, nears) else _explained(pairs, differing, loose=how == "noise")
-        if found and clear:
+        found = [] if _is_small(differing, nears) else _explained(pairs, differing, loose=how == "noise")
+        if found:
             return found
-        unclear = unclear or found
-    if unclear:
-        return unclear
     own = [_located(pairs, [pair]) for pair in differing] if len(differing) > 1 else []
     if any(findings[0].kind != "place" for findings in own):
         return sorted((finding for findings in own for finding in findings), key=lambda one: one.kind in VAGUE)
@@ -482,10 +479,10 @@ def _single_values(differing: list[ArrayPair], few: float) -> bool:
     return 0 < sum(one.beyond for one in seen) <= few and clear
 
 
-def _explained(pairs: list[ArrayPair], differing: list[ArrayPair], *, loose: bool) -> tuple[list[Finding], bool]:
+def _explained(pairs: list[ArrayPair], differing: list[ArrayPair], *, loose: bool) -> list[Finding]:
     """Return the first change that explains all; else the one that leaves least, if that is little.
 
-    It is clear if the values that it leaves are off by much more than a rounding.
+    Values that are left must be off by much more than a rounding, which a larger distance would accept.
     """
     least, best, clear = 1 << 62, list[Finding](), True
     names = [] if len(differing) == len(pairs) else [pair.name for pair in differing if pair.name]
@@ -500,9 +497,11 @@ def _explained(pairs: list[ArrayPair], differing: list[ArrayPair], *, loose: boo
         text = change.text if alone else f"{' and '.join(names)}: {change.text}"
         least, best = left, [Finding(change.kind, text), *_rest(differing, found)]
         if not left:
-            return best, True
-        clear = not any(abs(have - want) <= MIN_CONTRAST * one.near for one in found for *_, have, want in one.values)
-    return best, clear
+            return best
+        clear = loose or not any(
+            abs(have - want) <= MIN_CONTRAST * one.near for one in found for *_, have, want in one.values
+        )
+    return best if clear else []
 
 
 def _promising(pair: ArrayPair, change: RowChange) -> bool:
