@@ -535,9 +535,7 @@ def key_lines(want: Expected, keys: Mapping[str, str]) -> list[str]:
     encoding, have = want.recipe.encoding, dict(Recipe.bind(want.encoding, **keys).keys())
     for key, value in want.keys.items():
         other = waves.plan_of(want.encoding, {**have, key: value}) if have.get(key) != value else None
-        if other is not None and other == waves.plan_of(
-            want.encoding, have
-        ):  # it changes nothing
+        if other is not None and other == waves.plan_of(want.encoding, have):  # it changes nothing
             have[key] = value
     if encoding.declares("differences"):
         lines: list[str] = encoding.hook("differences")(have, dict(want.keys))

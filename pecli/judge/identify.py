@@ -506,11 +506,9 @@ def described(name: waves.WaveName, found: Tally, names: Sequence[waves.WaveName
         notes.append("position 0 alone: every base gives these values")
     if found.unexplained:
         notes.append(f"{found.unexplained:,} of {found.count:,} values do not fit: {found.places()}")
-    good = (o for o in names[1:] if _as_good(o, name) and (rows > 1 or o.step == name.step))
-    by_kind = {_kind(name): name}  # a base with more digits is another one
-    for other in good:
-        by_kind.setdefault(_kind(other), other)
-    aliases = (*_other_lengths(name), *map(waves.recipe_of, [*by_kind.values()][1:]))
+    good = [o for o in names[1:] if _as_good(o, name) and (rows > 1 or o.step == name.step)]
+    by_kind = {_kind(other): other for other in (*reversed(good), name)}  # a base with more digits is another one
+    aliases = (*_other_lengths(name), *(waves.recipe_of(o) for o in good if by_kind[_kind(o)] is o))
     arrays = tuple(dict.fromkeys(plane.array.name for plane in measured.planes))
     share = found.equal / max(1, found.count)
     kind = way.coarse_type if way.name in waves.COARSE_TYPES else way.name
