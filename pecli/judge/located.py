@@ -182,6 +182,12 @@ class ArrayPair:
         return rows_at(self.actual, self.places), self.as_stored(rows_at(self.expected, self.places))
 
     @cached_property
+    def is_zeroed(self) -> bool:
+        """Whether a row or a column is zero of which no value was expected to be: no rounding makes it so."""
+        have, want = self.sample
+        return any(((have == 0).all(axis) & (want != 0).all(axis)).any() for axis in (0, 1))
+
+    @cached_property
     def stored(self) -> str:
         """Real type of the values at hand; empty where they are whole numbers."""
         return real_type(self.actual.dtype) if self.actual.dtype in FLOATS else ""
@@ -443,7 +449,7 @@ def _located(pairs: list[ArrayPair], differing: list[ArrayPair]) -> list[Finding
         return [place(pair) for pair in differing]
     few = max(1, min(MAX_SINGLE, MAX_SINGLE_SHARE * sum(math.prod(pair.actual.shape) for pair in differing)))
     same = all(pair.same_shape for pair in differing)
-    tried = list[list[float]]()
+    tried, partly = list[list[float]](), list[Finding]()
     for how in ("stored", "effective", "single", "noise"):
         nears = [pair.within(how) for pair in differing]
         if nears in tried or (how == "noise" and _is_small(differing, nears)):
@@ -456,9 +462,14 @@ def _located(pairs: list[ArrayPair], differing: list[ArrayPair]) -> list[Finding
                 pair.set_near(0.0)
         if same and _single_values(differing, few):
             return list(_rest(differing, [pair.overview for pair in differing]))
-        found = [] if _is_small(differing, nears) else _explained(pairs, differing, loose=how == "noise")
-        if found:
+        if _is_small(differing, nears):
+            continue
+        found, whole = _explained(pairs, differing, loose=how == "noise")
+        if found and whole:
             return found
+        partly = partly or found
+    if partly:
+        return partly
     own = [_located(pairs, [pair]) for pair in differing] if len(differing) > 1 else []
     if any(findings[0].kind != "place" for findings in own):
         return sorted((finding for findings in own for finding in findings), key=lambda one: one.kind in VAGUE)
@@ -466,9 +477,9 @@ def _located(pairs: list[ArrayPair], differing: list[ArrayPair]) -> list[Finding
 
 
 def _is_small(differing: list[ArrayPair], nears: list[float]) -> bool:
-    """Whether the largest difference of an array is close to the distance that counts as equal."""
-    both = zip(differing, nears, strict=True)
-    return any(pair.same_shape and pair.overview.largest < max(MIN_CONTRAST * near, 1e-300) for pair, near in both)
+    """Whether the largest difference of an array is close to the distance that counts as equal, but for zeros."""
+    both = [(p, max(MIN_CONTRAST * near, 1e-300)) for p, near in zip(differing, nears, strict=True) if p.same_shape]
+    return any(pair.overview.largest < most and not pair.is_zeroed for pair, most in both)
 
 
 def _single_values(differing: list[ArrayPair], few: float) -> bool:
@@ -479,29 +490,31 @@ def _single_values(differing: list[ArrayPair], few: float) -> bool:
     return 0 < sum(one.beyond for one in seen) <= few and clear
 
 
-def _explained(pairs: list[ArrayPair], differing: list[ArrayPair], *, loose: bool) -> list[Finding]:
-    """Return the first change that explains all; else the one that leaves least, if that is little.
+def _explained(pairs: list[ArrayPair], differing: list[ArrayPair], *, loose: bool) -> tuple[list[Finding], bool]:
+    """Return the first change that explains all, or the one that leaves least, and whether every row has its values.
 
-    Values that are left must be off by much more than a rounding, which a larger distance would accept.
+    Values that are left must be off by much more than a rounding, which a larger distance would accept; at such a
+    distance a row that is none of the expected ones may be one.
     """
-    least, best, clear = 1 << 62, list[Finding](), True
+    least, best, clear = (True, 1 << 62), list[Finding](), True
     names = [] if len(differing) == len(pairs) else [pair.name for pair in differing if pair.name]
     for change in _changes(pairs, differing, loose=loose):
         if not all(_promising(pair, change) for pair in differing):
             continue
         found = [differences(pair, change, pair.most) for pair in differing]
-        left = sum(one.beyond for one in found)
+        unknown = change.order is not None and bool((change.order == orders.UNKNOWN).any())
+        left = unknown, sum(one.beyond for one in found)
         if left >= least or any(one.beyond > pair.most for pair, one in zip(differing, found, strict=True)):
             continue
         alone = not names or any(change.text.startswith(f"{name} ") for name in names)
         text = change.text if alone else f"{' and '.join(names)}: {change.text}"
         least, best = left, [Finding(change.kind, text), *_rest(differing, found)]
-        if not left:
-            return best
+        if not any(left):
+            return best, True
         clear = loose or not any(
             abs(have - want) <= MIN_CONTRAST * one.near for one in found for *_, have, want in one.values
         )
-    return best if clear else []
+    return best if clear else [], not least[0]
 
 
 def _promising(pair: ArrayPair, change: RowChange) -> bool:
@@ -616,7 +629,8 @@ def _changes(pairs: list[ArrayPair], differing: list[ArrayPair], *, loose: bool)
         yield from _other_axes(differing)
     if not same:
         return
-    yield from _stretched(differing)
+    if not loose:
+        yield from _stretched(differing)
     yield from _dropped(differing)
     for chosen in (*range(len(differing[0].sides)), -1):  # one axis at a time, from the rows on, then all
         regions = [_restricted(pair, chosen) for pair in differing]
@@ -780,6 +794,7 @@ def _exchanged(pairs: list[ArrayPair], differing: list[ArrayPair]) -> Changes:
 
 def _matched(actual: Floats, expected: Floats, near: float, word: str) -> Iterator[tuple[str, Integers]]:
     """Yield descriptions of the order of rows, if most of them are among the expected ones."""
+    yield from orders.groups(expected, len(actual), word)
     found = orders.match(actual, expected, near)
     moved = found != np.arange(len(found))
     blank = np.where((actual == 0).all(axis=1) & moved, orders.ZERO, found)

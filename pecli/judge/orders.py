@@ -43,32 +43,35 @@ class OrderRun(NamedTuple):
 def match(actual: Floats, expected: Floats, near: float) -> Integers:
     """Return the expected row at each place, matched by the columns given; `UNKNOWN`, `ZERO` or `NAN` for none.
 
-    A place's own row is preferred, then a row as far away as that of many other places, then a row whose values have
-    nearly the same sum.  Where every row equals an expected one, a tolerance would only mix up those that are close.
+    A place's own row is preferred, but for zeros, then a row as far away as that of many other places, then the nearest
+    of those whose values have nearly the same sum.  Where every row equals an expected one, a tolerance would only mix
+    up those that are close.
     """
     if near and ((found := match(actual, expected, 0.0)) != UNKNOWN).all():
         return found
     places, actual, expected = np.arange(len(actual)), np.ascontiguousarray(actual), np.ascontiguousarray(expected)
 
-    def like(at: Integers, rows: Integers) -> NDArray[np.bool_]:
-        """Return which of these places hold the expected rows given for them."""
+    def far(at: Integers, rows: Integers) -> Floats:
+        """Return how far the values of these places are from the expected rows given for them."""
         inside = (rows >= 0) & (rows < len(expected))
         off = gaps(actual[at], expected[np.where(inside, rows, 0)])
-        return np.asarray(inside & (off <= near).all(axis=1))
+        return np.where(inside, off.max(axis=1, initial=0.0), np.inf)
 
     zero = (actual == 0).all(axis=1) & (expected != 0).any(axis=1).all()
     blank = np.where(zero, ZERO, np.where(np.isnan(actual).all(axis=1), NAN, UNKNOWN))
-    found = np.where(like(places, places), places, blank)
+    found = np.where((far(places, places) <= near) & ~zero, places, blank)
     left = np.flatnonzero(found == UNKNOWN)
+    least = np.full(len(left), np.inf)
     for rows in _by_sum(actual[left], expected):
-        good = (found[left] == UNKNOWN) & like(left, rows)
-        found[left[good]] = rows[good]
+        off = far(left, rows)
+        good = (off <= near) & (off < least)
+        found[left[good]], least[good] = rows[good], off[good]
     known = left[found[left] >= 0]
     lines = list[tuple[Integers, NDArray[np.bool_]]]()
     for step in (-1, 1):  # backwards, and forwards, which is simpler
         shifts, counts = np.unique(found[known] - step * known, return_counts=True)
         common = shifts[counts > max(1, len(left) // MAX_SHIFTS)].tolist()
-        lines += [(line, like(left, line)) for line in (shift + step * left for shift in common)]
+        lines += [(line, far(left, line) <= near) for line in (shift + step * left for shift in common)]
     for line, good in sorted(lines, key=lambda one: np.count_nonzero(one[1])):  # the commonest is the last
         found[left[good]] = line[good]
     return found
@@ -144,6 +147,20 @@ def descriptions(found: Integers, count: int, unit: str) -> Iterator[tuple[str, 
         off = np.flatnonzero(found != places)
         some = ", ".join(f"{unit} {k} holds {unit} {found[k]}" for k in off[:MAX_LISTED].tolist())
         yield f"the {units} are in another order: {some}{', ...' if len(off) > MAX_LISTED else ''}", found
+
+
+def groups(expected: Floats, count: int, unit: str) -> Iterator[tuple[str, Integers]]:
+    """Yield the other order of rows that are expected several times: in turn for one after the other, and back."""
+    same = (expected == expected[0]).all(axis=1)
+    times = np.count_nonzero(same)
+    if not 1 < times < len(same) == count or count % times:
+        return
+    places, units, number = np.arange(count), plural(unit), count // times
+    in_turn, each = "repeated in turn (0, 1, .., 0, 1, ..)", "each repeated (0, 0, .., 1, 1, ..)"
+    if same[1]:
+        yield f"{units} are {in_turn} where they were expected {each}", places % number * times
+    else:
+        yield f"{units} are {each} where they were expected {in_turn}", places // times
 
 
 def repeated(source: Integers, unit: str) -> Iterator[tuple[str, Integers]]:

@@ -8,6 +8,12 @@ from tests.judge.answers import angles, cache, distances, get_slopes, half, sinu
 
 TABLE = {name: half(values).astype("float32") for name, values in cache(angles(64, 32)).items()}
 BIAS = (-get_slopes(8)[:, None, None] * distances(16)).astype("float32")
+SHORT = sinusoid(128, 16, 5e5, dtype="float64")
+WIDE = sinusoid(512, 128).astype("float16")
+HEADS = np.random.default_rng(0).normal(size=(2, 6, 8)).astype("float32")
+EACH, AGAIN = np.repeat(HEADS, 4, 0)[None], np.tile(HEADS, (4, 1, 1))[None]
+EACH_REPEATED, IN_TURN = "each repeated (0, 0, .., 1, 1, ..)", "repeated in turn (0, 1, .., 0, 1, ..)"
+SLOPES = get_slopes(32).astype("float16")
 BINARY = np.asarray(pecli.table("binary:dim=8", len=64)["pe"])
 
 
@@ -36,6 +42,19 @@ def repeated(values):
     values[6:] = values[5]
 
 
+def swapped(first, second):
+    """Exchange two columns, or two rows of a transposed table."""
+
+    def change(values):
+        values[:, [first, second]] = values[:, [second, first]]
+
+    return change
+
+
+def zeroed(values):
+    values[28:] = 0
+
+
 PLACES = [  # the first finding
     (TABLE, changed(TABLE, emptied), "rows 50 to 63 are zero in the expected table"),
     (changed(TABLE, emptied), TABLE, "rows 50 to 63 are zero"),
@@ -47,6 +66,13 @@ PLACES = [  # the first finding
     (changed(BIAS.astype("float16"), repeated), "alibi:heads=8,dtype=float16", "heads 6 to 7 repeat head 5"),
     (changed(BINARY, lambda values: np.roll(values, 3, 0)), "binary:dim=8",
      "the rows are shifted cyclically by 3: row 3 holds row 0"),
+    (changed(SHORT.T, swapped(53, 54)).T, "sinusoidal:dim=16,base=500000,dtype=float64", "rows 53 and 54 are exchanged"),
+    (changed(WIDE, swapped(47, 123)), "sinusoidal:dim=128,dtype=float16", "columns 47 and 123 are exchanged"),
+    ((2**2.5 * 2.0 ** -(np.arange(1, 17) / 2)[:, None, None] * np.arange(16)).astype("float32"),
+     "alibi:heads=16,bias=key-position,len=16", "all values are 5.656854 (sqrt(32)) times the expected ones"),
+    (AGAIN, EACH, f"axis-1 blocks are {IN_TURN} where they were expected {EACH_REPEATED}"),
+    (EACH, AGAIN, f"axis-1 blocks are {EACH_REPEATED} where they were expected {IN_TURN}"),
+    (changed(SLOPES, zeroed), "alibi:heads=32,form=slopes,dtype=float16", "heads 28 to 31 are zero"),
     (cache(angles(8, 32))["cos"][7:], "rope:dim=32", "positions start at 7 where 0 was expected"),
     (sinusoid(8, 32)[7], "sinusoidal:dim=32", "positions start at 7 where 0 was expected"),
 ]  # fmt: skip
@@ -61,3 +87,10 @@ def test_a_table_is_no_row_of_its_quantised_one():
     quantised = changed(TABLE, lambda values: np.round(values * 127).astype("int8"))
     said = repr(pecli.compare(TABLE, quantised))
     assert "repeat" not in said, said
+
+
+def test_no_rows_are_stretched_to_others_within_noise():
+    steps = 2.0 ** -np.arange(5, 13), np.geomspace(1 / 32, 1 / 512, 8)
+    expected, actual = ((1 - some[:, None]) ** np.arange(24) for some in steps)
+    said = repr(pecli.compare(actual.astype("float32"), expected.astype("float32")))
+    assert "stretched" not in said, said
