@@ -34,7 +34,7 @@ def command(options: IdentifyOptions) -> int:
     """Find the recipe that gives the values of a table."""
     from pecli.cli.inspect import check_computed, inspection_view, open_table_of
     from pecli.inspect.statistics import inspect_table, preview
-    from pecli.judge.identify import identify
+    from pecli.judge.identify import identify, identify_printed
     from pecli.tables.alignment import take_usual_type
     from pecli.tables.sources import read_source
 
@@ -46,12 +46,9 @@ def command(options: IdentifyOptions) -> int:
     take_usual_type(table)
     with progress_for("identifying", options, table) as advance:
         read = table if advance is None or source.is_recipe else Counted(table, advance)
-        if options.digits is not None:
-            from pecli.judge.identify import identify_printed
-
-            found = identify_printed(read, options.digits)
-        else:
-            found = identify(read, _positions(source, options))
+        found = identify(read, _positions(source, options))
+        if options.digits is not None and found.arithmetic != f"{options.digits} decimals":
+            found = identify_printed(read, options.digits)  # the first columns of a wider table, too
 
     def result() -> dict[str, Any]:
         arrays = [{"name": a.name, "shape": a.shape, "dtype": a.dtype} for a in table.arrays]

@@ -533,7 +533,7 @@ def verified(name: WaveName) -> tuple[WaveName, Tally]:
     if found.unexplained and name.rival is not None:
         rival = replace(name, way=name.rival)
         other = tally(rival)
-        return (rival, other) if other.unexplained < found.unexplained else (name, found)
+        return (rival, other) if other.unexplained < found.unexplained and other.equal >= found.equal else (name, found)
     return name, found
 
 

@@ -130,3 +130,10 @@ def recipe_array(recipe):
 @pytest.mark.parametrize("layout", ["split", "half", "concat", "complex"])
 def test_what_is_rotated_depends_on_the_distance_alone(ask, layout):
     ask("inspect", f"rope:dim=32,layout={layout}", "--properties").ends(0).says("score depends on m - n alone yes")
+
+
+def test_digits_that_the_file_shows_by_itself_are_those_of_the_option(ask):
+    phases = np.outer(np.arange(100), 10000.0 ** (-np.arange(16) / 16))
+    np.savetxt("t.csv", np.concatenate([np.cos(phases), np.sin(phases)], 1), fmt="%.6f", delimiter=",")
+    own = ask("identify", "t.csv").ends(0).says("rope:dim=32,len=100,layout=concat", "sure: 6 decimals")
+    assert ask("identify", "t.csv", "--digits", "6").out == own.out

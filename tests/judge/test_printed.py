@@ -16,7 +16,7 @@ def test_a_printed_table_is_named(case, pecli, tmp_path):
     np.savetxt(tmp_path / "t.csv", values, fmt=f"%.{digits}f", delimiter=",")
     done = pecli("identify", "t.csv", "--digits", str(digits))
     assert agree(done.stdout.split()[0], case.truth[0]), done.stdout
-    assert "likely" in done.stdout
+    assert f"{digits} decimals" in done.stdout
 
 
 def test_what_is_no_printed_table_is_unknown(pecli, tmp_path):
