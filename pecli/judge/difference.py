@@ -452,7 +452,7 @@ def _some_pairs(pairs: Pairs, base: Named) -> Iterator[tuple[Named, list[str], s
     if not np.isfinite(pairs.errors).all() or (w[bad] == 0).any():
         return
     if 0 < len(bad) < len(w) and pairs.still[bad].all():
-        overflow = ", as with a base that overflowed to infinity" * (bad[0] == 1 and len(bad) == len(w) - 1)
+        overflow = ", as with a base that overflowed to infinity" * bool(bad[0] == 1 and len(bad) == len(w) - 1)
         text = f"{numbered('pair', bad)} {'do' if len(bad) > 1 else 'does'} not rotate: the frequency is 0{overflow}"
         yield replace(base, frequencies=np.where(off, 0.0, w), by_engine=False), [text], "frequency"
         return

@@ -767,7 +767,9 @@ def test_slopes_and_key_positions_of_common_slips_are_named(ask):
     )
     bias = np.array([2.0**-k for k in range(1, 9)])[:, None, None] * np.arange(1, 26)
     np.save("b.npy", bias.astype(np.float32))
-    ask("compare", "b.npy", "alibi:heads=8,convention=bloom,len=25,queries=1").ends(1).says("as if counted from 1")
+    ask("compare", "b.npy", "alibi:heads=8,convention=bloom,len=25,queries=1").ends(1).says(
+        "positions start at 1 where"
+    )
 
 
 def test_buckets_that_are_not_held_to_the_last_one_are_told(ask):
@@ -788,7 +790,7 @@ def test_heads_that_are_exchanged_with_queries_are_no_batch(ask):
 def test_key_positions_that_are_one_too_large_are_told_of_every_query(ask):
     recipe = "alibi:heads=8,bias=key-position,mask=causal,len=16"
     ask("generate", f"{recipe},start=1", "-o", "k.npy")
-    ask("compare", "k.npy", recipe).ends(1).says("counted from 1").never("do not fit")
+    ask("compare", "k.npy", recipe).ends(1).says("positions start at 1 where").never("do not fit")
 
 
 def test_a_query_scale_without_steps_is_told(ask):
@@ -1113,3 +1115,10 @@ def test_nan_has_no_distance_from_a_number(ask):
 def test_what_differs_in_a_list_of_frequencies_is_said_of_frequencies(ask, values, said):
     np.save("w.npy", values.astype(np.float32))
     ask("compare", "w.npy", "rope:dim=64").ends(1).says(said).never("position", "magnitude")
+
+
+def test_the_scaled_length_in_place_of_the_original_one_is_told(ask):
+    table = pecli.table("rope:dim=64,scaling=yarn,factor=40,original-max=163840,mscale=1,mscale-all-dim=1,len=256")
+    np.savez("c.npz", cos=table["cos"], sin=table["sin"])
+    recipe = "rope:dim=64,scaling=yarn,factor=40,original-max=4096,mscale=1,mscale-all-dim=1,len=256"
+    ask("compare", "c.npz", recipe).ends(1).says("original-max 163840 where 4096 was expected").never("beta-fast")

@@ -159,3 +159,27 @@ def test_heads_of_other_sizes_do_not_repeat_one_another(ask):
     weights = np.exp(alibi(12, 24).astype("float64"))
     np.save("bias.npy", (weights / weights.sum(-1, keepdims=True)).astype("float16"))
     ask("compare", "bias.npy", "alibi:heads=12,len=24,dtype=bfloat16").ends(1).never("repeat")
+
+
+@pytest.mark.parametrize("heads", [8, 12])
+def test_distances_from_another_key_are_told_and_named(ask, heads):
+    slopes = get_slopes(heads)[:, None, None]
+    np.save("bias.npy", (slopes * np.arange(-32, 0)).astype("float32"))
+    said = "positions of the keys end at -1 where 0 was expected"
+    ask("compare", "bias.npy", f"alibi:heads={heads},bias=last-key,len=32,queries=1").ends(1).says(said)
+    ask("identify", "bias.npy").says(f"alibi:heads={heads},bias=key-position,len=32,start=-32").never("rope")
+    np.save("bias.npy", (slopes * np.arange(-63, -47)).astype("float32"))
+    ask("compare", "bias.npy", f"alibi:heads={heads},bias=last-key,len=16,queries=1").says("keys end at -48 where 0")
+
+
+def test_the_first_heads_of_more_have_no_bias_max_of_their_own(ask):
+    np.save("bias.npy", (get_slopes(32)[:31, None, None] * np.arange(32)).astype("float32"))
+    ask("compare", "bias.npy", "alibi:heads=32,bias=key-position,len=32").says("heads 0 to 30 of 32").never("7.75")
+    ask("identify", "bias.npy").says("slopes of heads 0 to 30 of 32").never("7.75")
+
+
+def test_no_tolerance_accepts_exchanged_axes(ask):
+    bias = get_slopes(16)[:, None, None] * -distances(40) + np.triu(np.full((40, 40), -np.inf), 1)
+    np.save("bias.npy", bias.swapaxes(1, 2))
+    answer = ask("compare", "bias.npy", "alibi:heads=16,mask=causal,dtype=float64").says("hides the keys before")
+    answer.says("the rest is float64 rounding").never("harmless", "accepts")

@@ -94,3 +94,13 @@ def test_no_rows_are_stretched_to_others_within_noise():
     expected, actual = ((1 - some[:, None]) ** np.arange(24) for some in steps)
     said = repr(pecli.compare(actual.astype("float32"), expected.astype("float32")))
     assert "stretched" not in said, said
+
+
+@pytest.mark.parametrize("recipe", ["sincos2d:dim=32,grid=8x8", "rope2d:dim=32,grid=8x8"])
+def test_rows_of_a_grid_that_are_exchanged_are_told(ask, recipe):
+    table = pecli.table(recipe)
+    arrays = {name: np.array(table[name]) for name in table}
+    for values in arrays.values():
+        values[[28, 29]] = values[[29, 28]]
+    np.savez("x.npz", **arrays)
+    ask("compare", "x.npz", recipe).ends(1).says("rows 28 and 29 are exchanged").never("coordinates")

@@ -196,10 +196,6 @@ def mistakes(keys: Mapping[str, str]) -> Iterator[Change]:
             yield Change("distance", phrase, values=partial(_distanced, function))
         phrase = "the distance keeps its sign: keys after the query have a bonus for it"
         yield Change("distance", phrase, values=_signed)
-    elif keys["bias"] == "key-position":
-        yield Change("start", "every key position is one too large, as if counted from 1", values=partial(_moved, 1))
-    else:
-        yield Change("start", "positions of the keys end at -1 where 0 was expected", values=partial(_moved, -1))
     if "slope-values" in keys or "alibi-heads" in keys or keys["slopes"] != "frameworks":
         return
     heads, most = int(keys["heads"]), Decimal(keys["bias-max"])
@@ -229,14 +225,6 @@ def _distanced(function: Callable[[Floats], Floats], name: str, values: Floats, 
     finite = np.isfinite(values) & np.isfinite(size)
     distance = np.round(np.divide(np.abs(values), size, out=np.zeros_like(values), where=finite))
     return np.where(finite, -size * function(distance), values)
-
-
-def _moved(by: int, name: str, values: Floats, _first: int) -> Floats:
-    """Return a bias in proportion to the key with a slope added or subtracted: what keys 0 and 1 differ by."""
-    if name != "bias" or values.shape[-1] < 2:
-        return values
-    slope: Floats = by * (values[..., 1:2] - values[..., :1])
-    return values + np.where(np.isfinite(slope), slope, np.roll(slope, -1, axis=0))  # query 0 may see key 0 alone
 
 
 def _signed(name: str, values: Floats, first: int) -> Floats:

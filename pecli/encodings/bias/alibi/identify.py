@@ -22,6 +22,8 @@ MAX_DIGITS = 3
 ALL_DIGITS = 17
 # Units in the last place by which a product of a slope and a distance is off, both rounded.
 PRODUCT_ULP = 2.0
+# Largest position of the first key.
+MAX_START = 1 << 30
 # Numbers of heads that models have; a file may hold a part of them.
 WHOLE = (8, 16, 32, 12, 24, 40, 48, 56, 64, 71, 80, 96, 112, 128, 4)
 RULES: tuple[Literal["frameworks", "paper"], ...] = ("frameworks", "paper")
@@ -33,46 +35,49 @@ KINDS: tuple[tuple[str, str], ...] = (
 
 def identify(profile: Profile) -> Iterator[Candidate]:
     """Yield biases in proportion to the distance or the key, and slopes by themselves."""
-    for bias, slopes, mask, notes in _slopes(profile):
+    for bias, slopes, mask, notes, table in _slopes(profile):
         heads, dtype = len(slopes), profile.effective_dtype
         keys, part, ulp = ({"heads": str(heads), "bias": bias, **mask}, part_of(slopes, dtype), _allowed(heads, dtype))
-        own = list(_rules(slopes, dtype))
-        rounded = _rules(slopes, "bfloat16") if dtype != "float16" else iter(())
+        own = list(_rules(slopes, dtype, whole=bool(part)))
+        rounded = _rules(slopes, "bfloat16", whole=bool(part)) if dtype != "float16" else iter(())
         for words in (*own, *(words for words in rounded if words not in own)):
             own_notes = (*notes, f"the same as {part[0]}") if part and words["bias-max"] != "8" else notes
             for key, kind in KINDS:
                 given = {**keys, **words, **({key: kind} if key else {})}
-                yield Candidate("alibi", given, profile.table, own_notes, ulp=ulp)
-        if own or not (slopes > 0).all():
-            continue
+                yield Candidate("alibi", given, table, own_notes, ulp=ulp)
         if part:
             given = {**keys, "slope-values": join_list(part[1], "+")}
-            yield Candidate("alibi", given, profile.table, (part[0], *notes), ulp=_allowed(part[2], dtype))
-        elif profile.by != "slopes":
+            yield Candidate("alibi", given, table, (part[0], *notes), ulp=_allowed(part[2], dtype))
+        elif not own and "start" not in table and (slopes > 0).all() and profile.by != "slopes":
             shown = ", ".join(f"{slope:.4g}" for slope in slopes[:4]) + " .." * (heads > 4)
             own_notes = (*notes, f"in proportion to the {profile.by}, slopes {shown}")
             given = {**keys, "slope-values": join_list([Decimal(float(slope)) for slope in slopes], "+")}
-            yield Candidate("alibi", given, profile.table, own_notes, ALL_DIGITS, ulp=2 * ulp)
+            yield Candidate("alibi", given, table, own_notes, ALL_DIGITS, ulp=2 * ulp)
 
 
-def _slopes(profile: Profile) -> Iterator[tuple[str, Floats, dict[str, str], tuple[str, ...]]]:
-    """Yield the form, the slope of each head, the mask, and further notes."""
+def _slopes(profile: Profile) -> Iterator[tuple[str, Floats, dict[str, str], tuple[str, ...], dict[str, str]]]:
+    """Yield the form, the slope of each head, the mask, further notes, and the table's own keys."""
     if profile.by == "slopes":
         if profile.heads > 1 or profile.name == "slopes":
-            yield "symmetric", profile.values[:, 0], {}, ()
+            yield "symmetric", profile.values[:, 0], {}, (), profile.table
     elif profile.by == "distance" and not profile.integral and profile.form != "past":
         one_side = bool(profile.masked) or not (profile.at[profile.known] > 0).any()
         slopes = profile.slopes(-np.abs(profile.at), (profile.at <= 0) | (not one_side))
         if slopes is not None:
             note = "keys after the query hold 0, where -inf would hide them"
-            yield "symmetric", slopes, profile.mask, (note,) if profile.masked == "0" else ()
+            yield "symmetric", slopes, profile.mask, (note,) if profile.masked == "0" else (), profile.table
     elif profile.by == "key" and not (profile.integral and profile.heads == 1):
         last = profile.keys - 1
-        for bias, at in (("key-position", profile.at), ("last-key", profile.at - last)):
-            slopes = profile.slopes(at, np.ones(len(at), bool))
-            if slopes is not None:
+        values, at = profile.seen
+        steps = np.diff(values[:, [0, -1]])[:, 0] / np.ptp(at)
+        middle = float(np.median(values[:, 0] / steps - at[0]))
+        start = round(middle) if abs(middle) < MAX_START else 0  # keys are counted in whole numbers
+        for bias, first in {"key-position": 0, "last-key": -last, "": start}.items():
+            slopes = profile.slopes(profile.at + first, np.ones(len(profile.at), bool))
+            if slopes is not None and (bias or start not in (0, -last)):
                 copies = (f"{profile.copies} copies of it, a batch",) if profile.copies > 1 else ()
-                yield bias, slopes, profile.mask, copies
+                moved = {} if bias else {"start": str(start)}
+                yield bias or "key-position", slopes, profile.mask, copies, profile.table | moved
 
 
 def _allowed(heads: int, dtype: str) -> float:
@@ -81,8 +86,8 @@ def _allowed(heads: int, dtype: str) -> float:
     return PRODUCT_ULP + (max(whole, 2 * (heads - whole)) if dtype in ("float32", "float64") else 0)
 
 
-def _rules(slopes: Floats, dtype: str) -> Iterator[dict[str, str]]:
-    """Yield the rule and the exponent that give these slopes, for all heads but a few."""
+def _rules(slopes: Floats, dtype: str, *, whole: bool) -> Iterator[dict[str, str]]:
+    """Yield the rule and the exponent, a `whole` one, that give these slopes, for all heads but a few."""
     seen: list[list[Fraction]] = []
     for rule in RULES:
         exponents = -np.log2([float(s) for s in alibi_slopes(len(slopes), Decimal(1), rule)])
@@ -93,7 +98,7 @@ def _rules(slopes: Floats, dtype: str) -> Iterator[dict[str, str]]:
         middle = int(np.argsort(tops, kind="stable")[len(tops) // 2])
         spread = 4 * PRECISION[dtype] / math.log(2) / exponents[known[middle]]
         top = shortest(tops[middle] - spread, tops[middle] + spread)
-        if not 0 < top <= 1000 or digits(top) > MAX_DIGITS or (len(slopes) == 1 and top != 8):
+        if not 0 < top <= 1000 or digits(top) > MAX_DIGITS or (len(slopes) == 1 and top != 8) or (whole and top % 1):
             continue
         made = alibi_slopes(len(slopes), top, rule)
         good = np.abs(slopes / np.array([float(s) for s in made]) - 1) <= 8 * PRECISION[dtype]
@@ -107,7 +112,7 @@ def part_of(slopes: Floats, dtype: str) -> tuple[str, list[Decimal], int] | None
     count = len(slopes)
     near_slope = 4 * PRECISION[dtype if count > 1 else "float32"]  # a narrow one is near that of some head
     for whole in WHOLE:
-        made = [Decimal(float(slope)) for slope in alibi_slopes(whole, Decimal(8), "frameworks")]
+        made = [Decimal(repr(float(slope))) for slope in alibi_slopes(whole, Decimal(8), "frameworks")]
         for first in range(whole - count + 1 if count < whole else 0):
             near = made[first : first + count]
             if (np.abs(slopes / np.array(near, np.float64) - 1) <= near_slope).all():

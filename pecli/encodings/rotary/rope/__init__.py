@@ -218,7 +218,8 @@ def mistakes(keys: Mapping[str, str]) -> Iterator[Change]:
     if "original-max" in keys:
         from pecli.spec.measured import LENGTHS  # loads NumPy
 
-        ratios = (number_text(int(keys["original-max"]) * times) for times in LENGTH_RATIOS)
+        lengths = (Decimal(keys.get("factor", 1)), *LENGTH_RATIOS)  # the scaled length first
+        ratios = (number_text(int(keys["original-max"]) * times) for times in lengths)
         yield from other_values(keys, "original-max", *dict.fromkeys((*ratios, *map(str, LENGTHS))))
     yield from _defaults(scaling, keys)
     for factor in LINEAR_FACTORS:
