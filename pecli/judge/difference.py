@@ -164,11 +164,19 @@ def wave_differences(actual: Tabular, expected: Table, found: Comparison) -> lis
         return next((findings for group in groups if (findings := _by_positions(group, want))), None)
 
 
-def other_frequencies(actual: Tabular, expected: Table) -> list[Finding]:
+def other_frequencies(actual: Tabular, expected: Tabular) -> list[Finding]:
     """Return a finding on the measured frequencies of a table of waves whose values no description gives."""
-    want = Expected.of(expected)
-    planes = [plane for array in actual.arrays for plane in planes_of(actual, array)]
-    return next((findings for group in wave_groups(planes) if want and (findings := _by_frequencies(group, want))), [])
+    if isinstance(expected, Table):
+        want = Expected.of(expected)
+        w = None if want is None else want.named.frequencies * abs(float(want.step))
+    else:
+        w = next((one.pairs.steps for group in _groups(expected) for one in measured_readings(group)), None)
+    groups = _groups(actual) if w is not None else ()
+    return next((findings for group in groups if w is not None and (findings := _by_frequencies(group, w))), [])
+
+
+def _groups(table: Tabular) -> Iterator[tuple[Plane, ...]]:
+    return wave_groups([plane for array in table.arrays for plane in planes_of(table, array)])
 
 
 def _of_group(group: tuple[Plane, ...], want: Expected, found: Comparison) -> list[Finding] | None:
@@ -304,9 +312,8 @@ def _position_words(places: Integers, want: Expected) -> str:
     return f"other positions: {', '.join(some)}" + f", as {bits}-bit integers overflow" * bool(bits)
 
 
-def _by_frequencies(group: tuple[Plane, ...], want: Expected) -> list[Finding] | None:
+def _by_frequencies(group: tuple[Plane, ...], w: Floats) -> list[Finding] | None:
     """Return a finding on the frequencies of a table of waves if most of them differ from the expected ones."""
-    w = want.named.frequencies * abs(float(want.step))
     for measured in measured_readings(group):
         signal, pairs = measured.signal, measured.pairs
         if pairs.count != len(w) or pairs.count < 2 or not np.isfinite(pairs.errors).all():

@@ -293,8 +293,10 @@ def _located(actual: Tabular, expected: Tabular, *, tensors: bool = False) -> li
     if isinstance(expected, Table):
         printed = identify_digits(actual)
         named = _padded(actual, expected) or _parameters(printed.recipe if printed else None, expected)
-        if named := named or other_frequencies(actual, expected):
+        if named:
             return named
+    if named := other_frequencies(actual, expected):
+        return named
     if any(left.plain_shape != right.plain_shape for left, right in pairs):
         return findings
     own = identify(actual)
