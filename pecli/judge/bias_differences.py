@@ -16,7 +16,7 @@ from pecli.numbers.dtypes import GRIDS
 from pecli.numbers.printing import limit
 from pecli.numbers.rounding import units
 from pecli.spec.hooks import Change, parameter_text
-from pecli.spec.plans import Bias, Relative, Values
+from pecli.spec.plans import Bias, ImageWindow, Relative, Values
 from pecli.spec.profiles import CAUSAL, Candidate
 from pecli.spec.recipe import Recipe
 from pecli.spec.tabular import Tabular
@@ -69,6 +69,10 @@ def _causes(actual: Tabular, expected: Table, held: list[biases.Lines], compared
     for lines in held if array.dtype in GRIDS else ():
         if lines.dtype in GRIDS and (found := _mask(lines, biases.Lines(expected.as_type(lines.dtype), array.name))):
             return found
+    if isinstance(expected.plan, Bias) and expected.plan.window is not None:
+        for lines in held:
+            if found := _strides(lines, expected.plan.window):
+                return found
     if found := _mistakes(held, expected):
         return found
     own = []
@@ -116,12 +120,7 @@ def _rounding(actual: Tabular, expected: Table, held: list[biases.Lines], compar
                 found = biases.fit_table(candidate, table.as_type(kind), some, kind)
                 if found is not None and not found.unexplained:
                     findings = [Finding("axes", text) for text in (note, some[0].note) if text]
-                    others = list(_harmless(found, held, expected, kind, compared))
-                    if findings:  # of which no tolerance accepts the file
-                        others = [one for one in others if one.kind != "rounding"]
-                        text = f"the rest is {kind} rounding, at most {limit(found.residual, 2)}"
-                        others += [Finding("rounding", text)] if found.max_ulp else []
-                    return findings + others
+                    return findings + list(_harmless(found, held, expected, kind, None if findings else compared))
     return None
 
 
@@ -147,8 +146,10 @@ def _harmless(
 
 
 def _rounded(how: str, found: biases.Fit, compared: Comparison | None) -> Finding:
-    """Return a rounding as the comparison has it, or as the fit where values are no neighbours in the file."""
-    if compared is not None and compared.complete and 0 < compared.total.max_abs < math.inf:
+    """Return a rounding as the comparison has it, or as the fit; without a comparison it is that of the rest."""
+    if compared is None:
+        return Finding("rounding", f"besides, {how}, at most {limit(found.residual, 2)}")
+    if compared.complete and 0 < compared.total.max_abs < math.inf:
         return harmless(how, compared.total.max_abs, compared.total.max_ulp)
     return harmless(how, found.residual, math.ceil(found.max_ulp))
 
@@ -225,6 +226,27 @@ def _extent(found: biases.Fit, expected: Table) -> Iterator[Finding]:
             yield Finding("queries", f"{many} where {want.rows} were expected")
 
 
+def _strides(lines: biases.Lines, window: ImageWindow) -> list[Finding]:
+    """Return by what the index of a window multiplies the offsets of rows and columns; [] where it is expected."""
+    height, width, _ = window
+    if window.cls or min(height, width) < 2 or not lines.integral or lines.shape != (window.tokens,) * 2:
+        return []
+    index = lines.read(0, lines.count)
+    y, x = (side[:, None] - side for side in np.divmod(np.arange(window.tokens), width))
+    same, column, row = map(int, index[[0, 1, width], 0])
+    row, column, want = row - same, column - same, 2 * width - 1
+    if min(row, column) < 1 or (index == same + y * row + x * column).mean() < biases.MIN_SHARE_LIKELY:
+        return []
+    if (row, column) == (1, 2 * height - 1):
+        return [Finding("index", "the index counts columns first: (dx + w - 1)(2h - 1) + dy + h - 1")]
+    text = "the {}'s offset is multiplied by {} where {} was expected"
+    texts = [text.format(*one) for one in (("row", row, want), ("column", column, 1)) if one[1] != one[2]]
+    if same != (usual := (height - 1) * row + (width - 1) * column):
+        at = f"equal places have the entry {same} where {usual} was expected"
+        texts.append(at if same else "h - 1 and w - 1 are not added to the offsets")
+    return [Finding("index", text) for text in texts]
+
+
 def _mistakes(held: list[biases.Lines], expected: Table) -> list[Finding]:
     """Return the encoding's own mistake that gives every value but a few."""
     encoding = expected.source.encoding
@@ -261,8 +283,6 @@ def _mask(lines: biases.Lines, other: biases.Lines) -> list[Finding]:
     if lines.shape != other.shape or queries * keys > MAX_MASK_VALUES:
         return []
     a, b = lines.read(0, queries), other.read(0, queries)
-    if any((np.isneginf(a) != np.isneginf(lines.read(k, k + queries))).any() for k in range(0, lines.count, queries)):
-        return []
     distance = np.arange(keys) - np.arange(keys - queries, keys)[:, None]
     hidden, masked, later = np.isneginf(b), np.isneginf(a), distance > 0
     near = np.abs(a - b) <= HARMLESS_ULP * units(np.maximum(np.abs(a), np.abs(b)), lines.effective_dtype)

@@ -256,15 +256,15 @@ def _by_coordinates(grid: grids.Grid, pairs: grids.PlannedPairs, expected: Table
         return None
     if any(np.count_nonzero(np.diff(stream.added)) >= MAX_PARTS for stream in streams):
         return _other_grid(have, want)
-    if len(edges := _edges(streams)) > 2 and 1 in np.diff(edges):  # a row that stands elsewhere
+    if len(edges := _edges(streams)[1]) > 2 and 1 in np.diff(edges):  # a row that stands elsewhere
         return None
     return list(_coordinate_words(streams, want, pairs, expected.source.keys()))
 
 
-def _edges(streams: Sequence[Stream]) -> list[int]:
-    """Return where runs of rows begin to whose coordinates the same is added, and where the last one ends."""
+def _edges(streams: Sequence[Stream]) -> tuple[Floats, list[int]]:
+    """Return what is added to coordinates, and where runs of rows begin to which the same is; last, their end."""
     added = np.stack([stream.added for stream in streams], axis=1)
-    return [0, *(np.flatnonzero((np.diff(added, axis=0) != 0).any(axis=1)) + 1).tolist(), len(added)]
+    return added, [0, *(np.flatnonzero((np.diff(added, axis=0) != 0).any(axis=1)) + 1).tolist(), len(added)]
 
 
 def _explained(grid: grids.Grid, pairs: grids.PlannedPairs) -> bool:
@@ -417,7 +417,7 @@ def _added_words(
     streams: Sequence[Stream], want: Floats, names: Sequence[str], moving: Sequence[int], prefix: int
 ) -> Iterator[Finding]:
     """Yield numbers that are added to coordinates: of all rows, or of some runs of them."""
-    added, edges = np.stack([stream.added for stream in streams], axis=1), _edges(streams)
+    added, edges = _edges(streams)
     for first, stop in pairwise(edges):
         moved = [a for a in range(len(names)) if added[first, a]]
         alike = moved and len({added[first, a] for a in moved}) == 1 and set(moved) >= set(moving)

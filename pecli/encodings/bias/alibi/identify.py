@@ -22,8 +22,6 @@ MAX_DIGITS = 3
 ALL_DIGITS = 17
 # Units in the last place by which a product of a slope and a distance is off, both rounded.
 PRODUCT_ULP = 2.0
-# Largest position of the first key.
-MAX_START = 1 << 30
 # Numbers of heads that models have; a file may hold a part of them.
 WHOLE = (8, 16, 32, 12, 24, 40, 48, 56, 64, 71, 80, 96, 112, 128, 4)
 RULES: tuple[Literal["frameworks", "paper"], ...] = ("frameworks", "paper")
@@ -70,14 +68,13 @@ def _slopes(profile: Profile) -> Iterator[tuple[str, Floats, dict[str, str], tup
         last = profile.keys - 1
         values, at = profile.seen
         steps = np.diff(values[:, [0, -1]])[:, 0] / np.ptp(at)
-        middle = float(np.median(values[:, 0] / steps - at[0]))
-        start = round(middle) if abs(middle) < MAX_START else 0  # keys are counted in whole numbers
-        for bias, first in {"key-position": 0, "last-key": -last, "": start}.items():
+        start = np.rint(np.nan_to_num(np.median(values[:, 0] / steps - at[0])))  # keys are counted in whole numbers
+        for first in dict.fromkeys((0, -last, float(start))):
             slopes = profile.slopes(profile.at + first, np.ones(len(profile.at), bool))
-            if slopes is not None and (bias or start not in (0, -last)):
+            if slopes is not None:
                 copies = (f"{profile.copies} copies of it, a batch",) if profile.copies > 1 else ()
-                moved = {} if bias else {"start": str(start)}
-                yield bias or "key-position", slopes, profile.mask, copies, profile.table | moved
+                table = profile.table | ({} if first in (0, -last) else {"start": str(int(first))})
+                yield "last-key" if first == -last else "key-position", slopes, profile.mask, copies, table
 
 
 def _allowed(heads: int, dtype: str) -> float:

@@ -12,8 +12,7 @@ from functools import cache, lru_cache, partial
 from typing import Annotated, Literal
 
 from pecli.encodings.shared import trained
-from pecli.encodings.shared.biases import index_by
-from pecli.encodings.shared.deferred import Floats, Integers, dd, np
+from pecli.encodings.shared.deferred import Floats, dd, np
 from pecli.encodings.shared.grids import sides
 from pecli.encodings.shared.parameters import WeightHeads, conventions
 from pecli.errors import BadParameter
@@ -193,37 +192,14 @@ def _perceptron(inputs: Floats, first: Floats, bias: Floats, second: Floats) -> 
 
 
 def mistakes(keys: Mapping[str, str]) -> Iterator[Change]:
-    """Yield mistaken index formulas: other factors of the offsets, or of a class token the other side's entry."""
-    height, width = map(int, keys["grid"].split("x"))
+    """Yield the mistake that gives a class token the other side's entry."""
     if keys.get("cls") == "true":
+        height, width = map(int, keys["grid"].split("x"))
         text = "the entries of the class token as query and as key are exchanged"
         yield Change("index", text, values=partial(_exchanged, (2 * height - 1) * (2 * width - 1)))
-    if keys["version"] != "1" or keys["cls"] == "true":
-        return
-    ways = (
-        ("the index counts columns first: (dx + w - 1)(2h - 1) + dy + h - 1", 1, 2 * height - 1),
-        ("the row's offset is multiplied by 2h - 1 where 2w - 1 was expected", 2 * height - 1, 1),
-        ("the row's offset is multiplied by 2w where 2w - 1 was expected", 2 * width, 1),
-        ("the row's offset is not multiplied by 2w - 1: different offsets share an index", 1, 1),
-    )
-    for phrase, by_row, by_column in ways:
-        yield Change("index", phrase, values=index_by(partial(_counted, (height, width), (by_row, by_column))))
-    last = (height - 1) * (2 * width - 1) + width - 1  # the entry of equal places
-    yield Change("index", "h - 1 and w - 1 are not added to the offsets", values=partial(_less, last))
-
-
-def _less(number: int, name: str, values: Floats, _first: int) -> Floats:
-    return values - number if name == "index" else values
 
 
 def _exchanged(entry: int, name: str, values: Floats, _first: int) -> Floats:
     """Return rows of the array ``index`` with an entry and the next one exchanged."""
     swapped = np.where(values == entry, entry + 1.0, np.where(values == entry + 1, entry, values))
     return swapped if name == "index" else values
-
-
-def _counted(grid: tuple[int, int], by: tuple[int, int], queries: Integers, keys: Integers) -> Integers:
-    """Return the index of each query and key with other multiples of an offset's sides."""
-    height, width = grid
-    rows, columns = queries // width - keys // width, queries % width - keys % width
-    return (rows + height - 1) * by[0] + (columns + width - 1) * by[1]
