@@ -385,7 +385,7 @@ def _measured_axis(z: Complex, dtype: str, columns: Integers) -> tuple[GridAxis,
     every = signal._replace(unit=unit, rows=np.arange(len(z)))
     places = positions_in_steps(every, signal.steps, signal.phases)
     near = np.rint(places)
-    if np.abs(places - near).max() > 0.3 or len(np.unique(near)) < len(z):
+    if not np.abs(places - near).max() <= 0.3 or len(np.unique(near)) < len(z):  # NaN is not
         near = np.arange(len(z), dtype=float) - signal.reference
     errors = signal.errors
     if dtype == "float16":  # below its smallest normal number sines of slow pairs have no relative precision

@@ -104,3 +104,11 @@ def test_rows_of_a_grid_that_are_exchanged_are_told(ask, recipe):
         values[[28, 29]] = values[[29, 28]]
     np.savez("x.npz", **arrays)
     ask("compare", "x.npz", recipe).ends(1).says("rows 28 and 29 are exchanged").never("coordinates")
+
+
+def test_a_nan_at_the_start_of_a_line_of_a_grid_is_a_value():
+    frequencies, (y, x) = 1e4 ** (-np.arange(0, 8, 2) / 8), np.divmod(np.arange(36), 6)
+    phases = np.concatenate([y[:, None] * frequencies, x[:, None] * frequencies], 1)
+    phases[6, 0] = np.nan
+    said = pecli.compare({"cos": np.cos(phases), "sin": np.sin(phases)}, "rope2d:dim=16,grid=6x6,dtype=float64")
+    assert said.findings[0].text == "cos[6, 0] is NaN, expected 0.5403023058681398"
