@@ -201,9 +201,8 @@ def _described(found: biases.Fit, actual: Tabular, expected: Table, compared: Co
 
 def _counts_on(found: biases.Fit, expected: Table) -> bool:
     """Whether keys are counted from another one where they were expected to be counted from the last."""
-    have, want = found.table.plan, expected.plan
-    by_key = isinstance(have, Bias) and isinstance(want, Bias) and (have.by, want.by) == ("key", "last")
-    return by_key and bool(found.table.positions.start)
+    by = [plan.by for plan in (found.table.plan, expected.plan) if isinstance(plan, Bias)]
+    return by == ["key", "last"] and bool(found.table.positions.start)
 
 
 def _extent(found: biases.Fit, expected: Table) -> Iterator[Finding]:

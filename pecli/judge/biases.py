@@ -310,7 +310,7 @@ def _matches(actual: Lines, other: Lines) -> bool:
     if actual.shape == other.shape or (actual.count == other.count and actual.width == other.width > 1):
         return True
     (first, *rest), side = actual.shape or (1,), other.shape[0] if other.shape else 1
-    repeated = len(other.shape) > 1 and tuple(rest) == other.shape[1:] and first > side and first % side == 0
+    repeated = side > 1 and tuple(rest) == other.shape[1:] and first > side and first % side == 0
     batched = bool(rest) and tuple(rest) == other.shape and (len(rest) > 1 or 1 in other.array.shape[:-1])
     return repeated or batched
 
@@ -318,7 +318,8 @@ def _matches(actual: Lines, other: Lines) -> bool:
 def _values(actual: Lines, other: Lines) -> Iterator[tuple[int, Floats, Floats]]:
     blocks = in_blocks(0, other.count, BLOCK_VALUES // max(1, actual.width))
     for copy, at in product(range(0, actual.count, other.count), blocks):
-        yield copy + at.start, actual.read(copy + at.start, copy + at.stop), other.read(at.start, at.stop)
+        values = np.tile(other.read(at.start, at.stop), actual.width // other.width)  # of slopes, copies in one row
+        yield copy + at.start, actual.read(copy + at.start, copy + at.stop), values
 
 
 def _pattern(actual: Lines, index: Lines) -> Iterator[tuple[int, Floats, Floats]]:

@@ -183,3 +183,10 @@ def test_no_tolerance_accepts_exchanged_axes(ask):
     np.save("bias.npy", bias.swapaxes(1, 2))
     answer = ask("compare", "bias.npy", "alibi:heads=16,mask=causal,dtype=float64").says("hides the keys before")
     answer.says("besides, float64 rounding").never("harmless", "accepts")
+
+
+def test_slopes_of_fewer_heads_that_stand_twice_are_told(ask):
+    np.save("slopes.npy", np.tile(get_slopes(8), 2).astype("float32"))
+    np.save("expected.npy", get_slopes(16).astype("float32"))
+    ask("compare", "slopes.npy", "expected.npy").ends(1).says("slopes of 8 heads where 16 were expected")
+    ask("identify", "slopes.npy").says("alibi:heads=8", "2 copies of it")

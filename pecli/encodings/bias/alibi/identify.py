@@ -55,9 +55,10 @@ def identify(profile: Profile) -> Iterator[Candidate]:
 
 def _slopes(profile: Profile) -> Iterator[tuple[str, Floats, dict[str, str], tuple[str, ...], dict[str, str]]]:
     """Yield the form, the slope of each head, the mask, further notes, and the table's own keys."""
+    copies = (f"{profile.copies} copies of it, as of a batch or of ranks",) if profile.copies > 1 else ()
     if profile.by == "slopes":
         if profile.heads > 1 or profile.name == "slopes":
-            yield "symmetric", profile.values[:, 0], {}, (), profile.table
+            yield "symmetric", profile.values[:, 0], {}, copies, profile.table
     elif profile.by == "distance" and not profile.integral and profile.form != "past":
         one_side = bool(profile.masked) or not (profile.at[profile.known] > 0).any()
         slopes = profile.slopes(-np.abs(profile.at), (profile.at <= 0) | (not one_side))
@@ -72,7 +73,6 @@ def _slopes(profile: Profile) -> Iterator[tuple[str, Floats, dict[str, str], tup
         for first in dict.fromkeys((0, -last, float(start))):
             slopes = profile.slopes(profile.at + first, np.ones(len(profile.at), bool))
             if slopes is not None:
-                copies = (f"{profile.copies} copies of it, a batch",) if profile.copies > 1 else ()
                 table = profile.table | ({} if first in (0, -last) else {"start": str(int(first))})
                 yield "last-key" if first == -last else "key-position", slopes, profile.mask, copies, table
 
