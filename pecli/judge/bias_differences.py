@@ -64,7 +64,8 @@ def bias_differences(actual: Tabular, expected: Table, found: Comparison) -> lis
 def _causes(actual: Tabular, expected: Table, held: list[biases.Lines], compared: Comparison) -> list[Finding] | None:
     name, short = expected.source.encoding.name, expected.source.short
     if isinstance(expected.plan, Bias) and (plain := biases.measured_of(actual)) is not None:
-        return [Finding("identity", f"not {name}: {plain}")]
+        own = _placed(actual, expected) if expected.request.form == "slopes" else []
+        return own or [Finding("identity", f"not {name}: {plain}")]
     array = expected.arrays[0]
     for lines in held if array.dtype in GRIDS else ():
         if lines.dtype in GRIDS and (found := _mask(lines, biases.Lines(expected.as_type(lines.dtype), array.name))):
@@ -75,14 +76,14 @@ def _causes(actual: Tabular, expected: Table, held: list[biases.Lines], compared
                 return found
     if found := _mistakes(held, expected):
         return found
-    own = []
+    fits = list[biases.Fit]()
     for one in filter(biases.is_named, biases.fits(actual, name)):
         if _is_part(compared) and set(one.candidate.notes) & {*biases.READINGS.values()}:
             continue
-        own.append(one)
+        fits.append(one)
         if one.equal == 1.0 and len(_other_keys(one, expected)) <= 1:
             break
-    best = min(own, key=lambda f: (f.unexplained, len(_other_keys(f, expected)), f.equal < 1, f.max_ulp), default=None)
+    best = min(fits, key=lambda f: (f.unexplained, len(_other_keys(f, expected)), f.equal < 1, f.max_ulp), default=None)
     described = _described(best, actual, expected, compared) if best is not None else []
     kinds = [one.kind for one in described]
     several = best is not None and best.table.source.keys().get("heads") != "1"

@@ -190,3 +190,8 @@ def test_slopes_of_fewer_heads_that_stand_twice_are_told(ask):
     np.save("expected.npy", get_slopes(16).astype("float32"))
     ask("compare", "slopes.npy", "expected.npy").ends(1).says("slopes of 8 heads where 16 were expected")
     ask("identify", "slopes.npy").says("alibi:heads=8", "2 copies of it")
+
+
+def test_slopes_that_are_zero_but_for_one_are_told(ask):
+    np.save("slopes.npy", np.array([0.5, *[0] * 7], "float32"))
+    ask("compare", "slopes.npy", "alibi:heads=8,form=slopes").says("heads 1 to 7 are zero").never("mask")

@@ -178,15 +178,14 @@ CLIPS = (8, 16, 32, 64, 128, 256, 512, 1024)  # distances at which windows end
 
 def _distances() -> dict[str, Callable[[Floats], Floats]]:
     """Return mistaken functions of the distance by their descriptions."""
-    found: dict[str, Callable[[Floats], Floats]] = {
+    return {
         "the distance is squared": np.square,
         "the square root of the distance is taken": np.sqrt,
         "the logarithm of 1 + the distance is taken": np.log1p,
         "the distance is counted from 1": lambda distance: distance + 1,
         "the distance is taken less 1": lambda distance: np.maximum(distance - 1, 0),
+        **{f"distances beyond {end} count as {end}": partial(np.minimum, end) for end in CLIPS},
     }
-    clipped = {f"distances beyond {end} count as {end}": partial(np.minimum, end) for end in CLIPS}
-    return {**found, **clipped}
 
 
 def mistakes(keys: Mapping[str, str]) -> Iterator[Change]:
