@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from pecli.engine.threads import ordered_map
 from pecli.formats.decimals import digits_text, how_printed, printed_digits
 from pecli.judge import orders
-from pecli.judge.description import MAX_ROOT_ERROR, ROOTS, factor_text, value_words
+from pecli.judge.description import MAX_ROOT_ERROR, MAX_ULP_NAMED, ROOTS, factor_text, value_words
 from pecli.judge.planes import EPSILON, Floats, Integers, effective_dtype, rounded, sample_rows, truncated, unit
 from pecli.numbers import rounding
 from pecli.numbers.blocks import in_blocks
@@ -49,7 +49,6 @@ MAX_REST_OF_DIFFERING = 0.1  # of the differing values may be left over, or a fi
 MAX_SINGLE = 8  # values that are listed one by one
 MAX_SINGLE_SHARE = 0.1  # of all values of an array: two rows of a small table are rows
 MIN_SIDE = 8  # of a square matrix whose differences are described by the distance of query and key
-MAX_NAMED = 3  # indices that a place lists
 MAX_DECIMALS = 7  # decimals that values may have been printed with
 MAX_DROPPED_GAP = 0.05  # between the p of dropout and the share of zeros; of 200 values, p = 0.5 leaves 0.035 by chance
 MAX_DROPPED_ERROR = 1e-3  # of p itself: float32 phases leave 1e-5; raised, 0.125 becomes 0.12
@@ -58,7 +57,6 @@ MIN_FITTED = 3  # values that a factor or an offset is fitted to
 MIN_CONTRAST = 8  # times as far as noise a value must be off, or a mean of the noise would be called an offset
 MIN_APART = 4  # times as far as noise that neighbouring rows must be, or one could be called another
 PHASE_ERROR = 2.0**-23  # that a position and a frequency rounded to float32 leave, for each position
-MAX_ULP_NAMED = 64  # units in which a rounding is given; of more, values are near zero
 MAX_UNKNOWN_SHARE = 0.5  # of the rows or columns may be none of the expected ones
 FLOATS = (*GRIDS, *REAL)
 UNMASKED = ("constant", "exchanged", "negated")  # kinds of changes that infinite values take part in
@@ -536,7 +534,8 @@ def _remainder(pair: ArrayPair, left: Differences) -> list[Finding]:
     """List or count the values that a change leaves."""
     name = f"{pair.name}: " if pair.name else ""
     if left.beyond <= MAX_SINGLE:
-        return [_one(pair, *value) for value in left.values] if left.beyond else []
+        kind, first = pair.stored or "float64", left.values if left.beyond else []
+        return [Finding("value", f"{pair.at(r, c)} is {value_words(a, b, kind)}") for r, c, a, b in first]
     size = "" if math.isinf(left.largest) else f", by at most {limit(left.largest, 2)}"
     where = f"in {_region(pair, left, pair.near)}{size}"
     return [Finding("rest", f"{name}{left.beyond:,} other values differ as well, {where}")]
@@ -551,10 +550,6 @@ def _rest(differing: list[ArrayPair], left: list[Differences]) -> Iterator[Findi
         size = f"{ulp} ulp" if 0 < ulp <= MAX_ULP_NAMED else limit(most, 2)
         phases = all(one.rounding <= pair.slack.max() for pair, one in zip(differing, left, strict=True))
         yield Finding("rounding", f"the rest {'is rounding' if phases else 'differs by'}{',' * phases} at most {size}")
-
-
-def _one(pair: ArrayPair, row: int, column: int, have: float, want: float) -> Finding:
-    return Finding("value", f"{pair.at(row, column)} is {value_words(have, want, pair.stored or 'float64')}")
 
 
 def place(pair: ArrayPair) -> Finding:
@@ -604,16 +599,14 @@ def _distances(pair: ArrayPair) -> str:
 
 def indices(word: str, at: Integers, side: int) -> str:
     """Return indices of an axis as text."""
-    first, last, many = int(at[0]), int(at[-1]), orders.plural(word)
-    if last - first + 1 == len(at):
-        to_end = first < last == side - 1 and word not in ("head", "batch")
-        return orders.units_from(first, word) if to_end else orders.span(first, last, word)
-    steps = np.diff(at)
-    if len(at) > 2 and (steps == steps[0]).all() and last + steps[0] >= side:
+    first, last, steps = int(at[0]), int(at[-1]), np.unique(np.diff(at))
+    if len(steps) == 1 and first < last == side - 1 and steps[0] == 1 and word not in ("head", "batch"):
+        return orders.units_from(first, word)
+    if len(steps) == 1 and len(at) > 2 and 1 < steps[0] >= side - last:
         return f"every {orders.ordinal(int(steps[0]))} {word}{f' from {word} {first} on' if first else ''}"
-    if len(at) <= MAX_NAMED:
-        return f"{many} {', '.join(map(str, at[:-1].tolist()))} and {last}"
-    return f"{len(at):,} of {side:,} {many}, {first} to {last}"
+    if len(orders.consecutive(at)) <= orders.MAX_RUNS:
+        return orders.numbered(word, at)
+    return f"{len(at):,} of {side:,} {orders.plural(word)}, {first} to {last}"
 
 
 def _changes(pairs: list[ArrayPair], differing: list[ArrayPair], *, loose: bool) -> Changes:

@@ -156,11 +156,9 @@ def groups(expected: Floats, count: int, unit: str) -> Iterator[tuple[str, Integ
     if not 1 < times < len(same) == count or count % times:
         return
     places, units, number = np.arange(count), plural(unit), count // times
-    in_turn, each = "repeated in turn (0, 1, .., 0, 1, ..)", "each repeated (0, 0, .., 1, 1, ..)"
-    if same[1]:
-        yield f"{units} are {in_turn} where they were expected {each}", places % number * times
-    else:
-        yield f"{units} are {each} where they were expected {in_turn}", places // times
+    ways = ["each repeated (0, 0, .., 1, 1, ..)", "repeated in turn (0, 1, .., 0, 1, ..)"]
+    have, want = ways[:: -1 if same[1] else 1]
+    yield f"{units} are {have} where they were expected {want}", places % number * times if same[1] else places // times
 
 
 def repeated(source: Integers, unit: str) -> Iterator[tuple[str, Integers]]:
