@@ -87,9 +87,8 @@ def _causes(actual: Tabular, expected: Table, held: list[biases.Lines], compared
     described = _described(best, actual, expected, compared) if best is not None else []
     kinds = [one.kind for one in described]
     several = best is not None and best.table.source.keys().get("heads") != "1"
-    by_rule = best is not None and bool(best.candidate.notes)  # as the slopes of other heads
     # a part of the heads may look like other slopes, or like fewer heads with another bias-max
-    part = ("slope_values" in kinds and not by_rule) or ("heads" in kinds and (len(kinds) > 1 or not several))
+    part = "slope_values" in kinds or ("heads" in kinds and (len(kinds) > 1 or not several))
     if described and not part:
         return described
     if found := _placed(actual, expected) or described:

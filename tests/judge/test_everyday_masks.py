@@ -195,3 +195,8 @@ def test_slopes_of_fewer_heads_that_stand_twice_are_told(ask):
 def test_slopes_that_are_zero_but_for_one_are_told(ask):
     np.save("slopes.npy", np.array([0.5, *[0] * 7], "float32"))
     ask("compare", "slopes.npy", "alibi:heads=8,form=slopes").says("heads 1 to 7 are zero").never("mask")
+
+
+def test_the_last_head_alone_is_named(ask):
+    np.save("bias.npy", alibi(8, 12)[7])
+    ask("compare", "bias.npy", "alibi:heads=8,len=12").says("this is head 7 of 8")
