@@ -256,7 +256,7 @@ def _by_coordinates(grid: grids.Grid, pairs: grids.PlannedPairs, expected: Table
         return None
     if any(np.count_nonzero(np.diff(stream.added)) >= MAX_PARTS for stream in streams):
         return _other_grid(have, want)
-    if len(edges := _edges(streams)[1]) > 2 and 1 in np.diff(edges):  # a row that stands elsewhere
+    if np.count_nonzero(np.diff(_edges(streams)[1]) == 1) > 1:  # rows that stand elsewhere
         return None
     return list(_coordinate_words(streams, want, pairs, expected.source.keys()))
 

@@ -112,3 +112,11 @@ def test_a_nan_at_the_start_of_a_line_of_a_grid_is_a_value():
     phases[6, 0] = np.nan
     said = pecli.compare({"cos": np.cos(phases), "sin": np.sin(phases)}, "rope2d:dim=16,grid=6x6,dtype=float64")
     assert said.findings[0].text == "cos[6, 0] is NaN, expected 0.5403023058681398"
+
+
+def test_a_table_of_mostly_nan_is_unknown():
+    table = {name: values.astype("float16") for name, values in cache(angles(24, 16)).items()}
+    assert (
+        pecli.identify(changed(table, lambda values: np.where(np.arange(24)[:, None] > 3, np.nan, values))).recipe
+        is None
+    )

@@ -65,7 +65,7 @@ def _slopes(profile: Profile) -> Iterator[tuple[str, Floats, dict[str, str], tup
         if slopes is not None:
             note = "keys after the query hold 0, where -inf would hide them"
             yield "symmetric", slopes, profile.mask, (note,) if profile.masked == "0" else (), profile.table
-    elif profile.by == "key" and not (profile.integral and profile.heads == 1):
+    elif profile.by == "key" and profile.known.any() and not (profile.integral and profile.heads == 1):
         last = profile.keys - 1
         values, at = profile.seen
         steps = np.diff(values[:, [0, -1]])[:, 0] / np.ptp(at)
