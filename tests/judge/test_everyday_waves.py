@@ -132,3 +132,62 @@ def test_frequencies_of_two_files_without_a_rule_are_compared(ask):
         phases = np.outer(np.arange(128), w / factors)
         np.savez(f"{name}.npz", cos=np.cos(phases).astype("f4"), sin=np.sin(phases).astype("f4"))
     ask("compare", "short.npz", "long.npz").ends(1).says("other frequencies: 0.9091 to", "where 0.8183 to")
+
+
+def test_rows_of_another_base_are_described_by_themselves(ask):
+    right, other = cache(angles(96, 64, 1e6), "half"), cache(angles(96, 64), "half")
+    mixed = {name: np.where(np.arange(96)[:, None] < 60, other[name], right[name]) for name in right}
+    np.savez("c.npz", **mixed)
+    ask("compare", "c.npz", "rope:dim=64,base=1000000,layout=half").ends(1).says(
+        "rows 1 to 59: base 10000 where 1000000"
+    ).never("another series", "other frequencies")
+
+
+def test_columns_are_not_called_pairs_where_half_of_these_are_right(ask):
+    table = cache(angles(37, 80), "half", dtype="float64")
+    for values in table.values():
+        values[:, [3, 30]] = values[:, [30, 3]]
+    np.savez("c.npz", **table)
+    ask("compare", "c.npz", "rope:dim=80,layout=half,dtype=float64").ends(1).says("column").never("pairs 3 and 30")
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_pairs_with_the_sines_first_are_noted(ask, dtype):
+    angle = angles(100, 64)
+    np.save("p.npy", np.stack([np.sin(angle), np.cos(angle)], -1).astype(dtype))
+    ask("identify", "p.npy").says("layout=pairs", "sin and cos are exchanged: the sines come first")
+
+
+def test_a_factor_is_printed_as_its_type_shows_it(ask):
+    angle = angles(64, 64, 5e5 * 8 ** (64 / 62))
+    np.save("t.npy", narrow(1.1 * np.concatenate([np.cos(angle), np.sin(angle)], 1)))
+    ask("compare", "t.npy", "rope:dim=64,base=500000,scaling=ntk,factor=8,layout=concat").ends(1).says(
+        "multiplied by 1.1 "
+    ).never("1.09")
+
+
+def test_another_base_under_ntk_scaling_is_named(ask):
+    np.savez("c.npz", **cache(angles(64, 64, 2e4 * 4 ** (64 / 62)), "half"))
+    ask("compare", "c.npz", "rope:dim=64,scaling=ntk,factor=4").ends(1).says("base 20000 where 10000").never("series")
+
+
+def test_a_factor_of_a_list_comes_before_another_base(ask):
+    np.save("f.npy", (0.1 * (1e4 * 4 ** (64 / 62)) ** (-np.arange(32) / 32)).astype("f4"))
+    ask("compare", "f.npy", "rope:dim=64,scaling=ntk,factor=4").ends(1).says("every frequency is 0.1 times")
+
+
+def test_a_negated_column_of_few_rows_names_its_own_pair(ask):
+    table = sinusoid(5, 64, 1e6, dtype="float16")
+    table[:, 12] *= -1
+    np.save("t.npy", table)
+    ask("compare", "t.npy", "sinusoidal:dim=64,base=1000000,dtype=float16").ends(1).says(
+        "the sines of pair 6 have the other sign"
+    ).never("31")
+
+
+def test_other_frequencies_with_the_expected_ends_are_named_by_their_pairs(ask):
+    w = 10000.0 ** -(np.arange(32) / 32)
+    w[1:20] *= 0.5 + 0.4 * np.random.default_rng(0).random(19)
+    angle = np.outer(np.arange(128), w)
+    np.savez("c.npz", cos=np.cos(angle).astype("f4"), sin=np.sin(angle).astype("f4"))
+    ask("compare", "c.npz", "rope:dim=64").ends(1).says("pairs 1 to 19 turn 0.5").never("1 to 0.0001334 radians")
