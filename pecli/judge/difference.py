@@ -767,17 +767,12 @@ def _quarter_words(name: waves.WaveName, want: Expected) -> str:
     if measured.reading.is_angles:
         return ""
     sine_first, exchanged = bool(name.measured.swapped), bool(name.quarter % 2)  # of other columns, in any order
-    if len(measured.planes) == 2 or _same_columns(name, want):
+    halves, own = ("concat", "sin-cos", "cos-sin"), order or want.named.table.get("layout", "")
+    if len(measured.planes) == 2 or (measured.reading.layout in halves) == (own in halves):
         expected = order != "cos-sin" if order is not None else want.named.table.get("layout") == "sin-cos"
         exchanged = sine_first != (expected and len(measured.planes) == 1)
     first = f": the {'sines' if sine_first else 'cosines'} come first" * (len(measured.planes) == 1)
     return waves.QUARTER_WORDS[exchanged, name.quarter] + first * ((exchanged, name.quarter) == (True, 0))
-
-
-def _same_columns(name: waves.WaveName, want: Expected) -> bool:
-    """Whether sines and cosines of one array are halves of it where halves were expected, or else neighbours."""
-    own, expected = want.keys.get("order", want.named.table.get("layout", "")), ("concat", "sin-cos", "cos-sin")
-    return (name.measured.reading.layout in expected) == (own in expected)
 
 
 def _magnitude(name: waves.WaveName, want: Expected) -> Iterator[Finding]:

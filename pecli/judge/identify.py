@@ -316,7 +316,8 @@ def _identified(table: Tabular, positions: Floats | None = None) -> Identificati
         found = identify_bias(table)
         if found is not None and (few or found.recipe is not None or is_masked(table)):
             return found
-    rules = [identify_vector] if _holds_vectors_only(table) else []
+    alone = all(sum(side > 1 for side in array.shape) < 2 for array in table.arrays)
+    rules = [identify_vector] if alone else []  # frequencies that accompany a table are no answer
     waves_first = is_wide(table) or is_large(table)  # to look for a grid takes seconds
     rules += [identify_waves, identify_grid] if waves_first else [identify_grid, identify_waves]
     of_pairs = False
@@ -342,11 +343,6 @@ def _as_rows(table: Tabular) -> Tabular | None:
     if any(len(a.shape) != 1 or not MIN_SURE_COLUMNS <= a.rows <= MAX_ROW for a in table.arrays):
         return None
     return InMemory({a.name: table.read(a.name)[None] for a in table.arrays})
-
-
-def _holds_vectors_only(table: Tabular) -> bool:
-    """Whether no array has two axes longer than 1: frequencies that accompany a table are no answer."""
-    return all(sum(side > 1 for side in array.shape) < 2 for array in table.arrays)
 
 
 def is_wide(table: Tabular) -> bool:

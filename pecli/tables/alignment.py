@@ -170,13 +170,17 @@ def _type(source: NamedSource, other: Tabular) -> dict[str, str]:
     return {"dtype": dtype} if dtype in DTYPES else {"dtype": "float64"}
 
 
+QUERY_KEYS = {"queries", "keys", "align"}
+
+
 def _rows(source: NamedSource, other: Tabular) -> list[dict[str, Any]]:
     """Return the positions that the recipe's text leaves open, the likeliest first."""
     assert source.recipe is not None
     given, recipe = source.given, source.recipe
     if "positions" in given or (recipe.rows is not None and "len" not in given):
         return [{}]
-    fewer = {} if given.keys() & {"queries", "keys", "align"} else _queries(other, recipe.encoding.family)
+    shape, own = other.arrays[0].shape, recipe.encoding.family is Family.BIAS and not given.keys() & QUERY_KEYS
+    fewer = {"queries": shape[-2]} if own and len(shape) > 2 and shape[-2] < shape[-1] else {}  # BLOOM's has one
     if "len" in given:
         return [{}, fewer] if fewer else [{}]
     lengths = lengths_of(other, recipe.encoding.family)
@@ -184,13 +188,6 @@ def _rows(source: NamedSource, other: Tabular) -> list[dict[str, Any]]:
     if listed is not None and listed.count in (lengths[:1] if recipe.encoding.family is Family.BIAS else lengths):
         return [{"positions": listed}]
     return [{"length": length, **more} for length in lengths for more in ([fewer, {}] if fewer else [{}])]
-
-
-def _queries(other: Tabular, family: Family) -> dict[str, Any]:
-    """Return the number of queries where a bias has fewer of them than keys, as BLOOM's has one."""
-    shape = other.arrays[0].shape
-    fewer = family is Family.BIAS and len(shape) > 2 and shape[-2] < shape[-1]
-    return {"queries": shape[-2]} if fewer else {}
 
 
 def lengths_of(table: Tabular, family: Family) -> list[int]:
