@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from fractions import Fraction
 from functools import partial
-from itertools import chain
+from itertools import chain, takewhile
 from typing import NamedTuple
 
 import numpy as np
@@ -25,10 +25,10 @@ from pecli.judge.located import ComputedRows, located
 from pecli.judge.orders import MAX_PARTS, consecutive, descriptions, numbered, numbered_are, span
 from pecli.judge.planes import EPSILON, Integers, Plane, exchanged, is_zero, planes_of, rows_of, unit
 from pecli.judge.signal import Measured, lone_readings, measured_readings, positions_in_steps, wave_groups
-from pecli.numbers.decimals import digits, near, number_text, shortest
+from pecli.numbers.decimals import digits, near, shortest
 from pecli.numbers.positions import fraction_text
 from pecli.numbers.printing import limit
-from pecli.spec.hooks import Change, other_bases, other_exponent, other_units, other_values, parameter_text
+from pecli.spec.hooks import Change, other_bases, other_exponent, other_units, parameter_text
 from pecli.spec.measured import PUBLISHED_BASES, Floats, Named, Pairs
 from pecli.spec.plans import Waves
 from pecli.spec.recipe import Recipe
@@ -48,8 +48,8 @@ MAX_MISTAKES = 160
 MAX_PLACED = 8
 # Values that differ whose first is shown with the expected one; of more, rows and columns say more.
 MAX_LISTED = 8
-# Digits of a factor on every position that somebody chose, such as a length, and of a base.
-MAX_STEP_DIGITS, MAX_BASE_DIGITS = 6, 3
+# Digits of a factor on every position that somebody chose, such as a length.
+MAX_STEP_DIGITS = 6
 # Share of the pairs that may have other frequencies than expected and be named; of more, all are others.
 MAX_OTHER_PAIRS = 0.45
 # Cost of frequencies without a rule, in digits: parameters that give the same ones are reported instead.
@@ -60,10 +60,14 @@ MAX_WIDTH, MAX_WIDTH_ERROR = 1 << 14, 1e-3
 OTHER_STEP = 1.25
 # Units in the last place of float32 phases that a first fault shows, besides one of the values.
 STEP_UNITS = 4.0
-# Rows that are described by themselves where the others are as expected, and the sampled values that must be.
-MIN_PART_ROWS, MIN_RIGHT = 16, 0.1
+# Rows that are described by themselves where the others are as expected.
+MIN_PART_ROWS = 16
 # Distance of a point of the unit circle from the wave measured of it; bfloat16 leaves 0.01.
 WAVE_GAP = 0.02
+# Of a base that a series without a rule shows, relative.
+BASE_GAP = 1e-3
+# Radians a row from which a frequency is measured well enough for the ratio to its neighbour.
+CLEAR_STEP = 2.0**-12
 
 
 @dataclass(frozen=True)
@@ -149,11 +153,15 @@ def wave_differences(actual: Tabular, expected: Table, found: Comparison) -> lis
                     findings = _each_alone(group, want)
                 if findings is not None and transposed:
                     first = Finding("transposed", "rows and columns are exchanged: the table is transposed")
-                    lone = ["exchanged"] * (len(group) == 1)  # of which nothing is missing
-                    return [first, *(one for one in findings if one.kind not in ("rows", "rounding", *lone))]
+                    none = (
+                        "rows",
+                        "rounding",
+                        *["exchanged"] * (len(group) == 1),
+                    )  # of a lone part, nothing is missing
+                    return [first, *(one for one in findings if one.kind not in none)]
                 if findings is not None:
                     return [*(Finding("zero", f"{plane.name}: all values are zero") for plane in zero), *findings]
-        return None
+        return next((findings for group in groups if (findings := _by_positions(group, want))), None)
 
 
 def other_frequencies(actual: Tabular, expected: Tabular) -> list[Finding]:
@@ -173,39 +181,19 @@ def _groups(table: Tabular) -> Iterator[tuple[Plane, ...]]:
 
 def _of_group(group: tuple[Plane, ...], want: Expected, found: Comparison) -> list[Finding] | None:
     best: Description | None = None
-    read = list[Measured]()
     for measured in chain(measured_readings(group), lone_readings(group) if len(group) == 1 else ()):
-        read.append(measured)
         one = _described(measured, want)
         if one is not None and (best is None or one.merit < best.merit):
             best = one
         if best is not None and best.fits and not best.lines:
             break
-    total: Tally | None = None
-    if best is not None and best.name.explained >= MIN_SAMPLE * best.name.regular:
-        name, all_values = waves.verified(with_blank_row(best.name) if want.named.blank else best.name)
-        if all_values.explained >= (MIN_SAMPLE if name.way.name in waves.COARSE_TYPES else MIN_EXPLAINED):
-            best, total = best._replace(name=name), all_values
-    if total is None and (moved := _by_positions(group, want)):
-        return moved
-    plain = _as_expected(read, want) if total is None or total.unexplained else None
-    rest = waves.tally(plain) if plain is not None else None
-    if plain is not None and rest is not None and (total is None or 2 * total.unexplained > rest.unexplained):
-        if total is None or rest.explained < MIN_EXPLAINED:
-            return list(_in_part(group, rest, want)) or None
-        best, total = Description(plain, [], want), rest
-    return list(_findings(best, total, want, found)) if best is not None and total is not None else None
-
-
-def _as_expected(read: Sequence[Measured], want: Expected) -> waves.WaveName | None:
-    """Return the expected recipe with the columns of the reading of which it gives most; None where it gives little."""
-    w = want.named.frequencies
-    of_pairs = [one for one in read if one.reading.sin is not None and one.pairs.count == len(w)]
-    ways = [way for measured in of_pairs for way in (measured, measured.otherwise())]
-    own = [(want.encoding, _structured(want, way.pairs), want.start, want.step, "", way) for way in ways]
-    names = [waves.WaveName(*one, waves.Way("exact", w)).computed(np.inf) for one in own]
-    best = max((name for name in names if name is not None), key=waves.agreement, default=None)
-    return best if best and best.explained > MIN_RIGHT and best.magnitude == want.named.magnitude else None
+    if best is None or best.name.explained < MIN_SAMPLE * best.name.regular:
+        return None
+    name = with_blank_row(best.name) if want.named.blank else best.name
+    name, total = waves.verified(name)
+    if total.explained < (MIN_SAMPLE if name.way.name in waves.COARSE_TYPES else MIN_EXPLAINED):
+        return None
+    return list(_findings(best._replace(name=name), total, want, found))
 
 
 PARTS = {"cos": "cosines", "sin": "sines"}
@@ -330,30 +318,35 @@ def _by_frequencies(group: tuple[Plane, ...], w: Floats) -> list[Finding] | None
         signal, pairs = measured.signal, measured.pairs
         if pairs.count != len(w) or pairs.count < 2 or not np.isfinite(pairs.errors).all():
             continue
-        if len(signal.rows) < MIN_EXPLAINED * len(measured.rows):  # the first rows alone say nothing of the others
-            continue
         rows = (signal.rows - signal.reference)[:, None]
         turns = (signal.phases + steps * rows for steps in (signal.steps, np.copysign(w, signal.steps)))
         own, meant = ((np.abs(signal.unit - np.exp(1j * turn)) < WAVE_GAP).mean() for turn in turns)
         known = np.abs(np.sort(pairs.steps) - np.sort(w)) <= WAVE_GAP * np.sort(w) + pairs.errors.min()
-        clearly = own >= MIN_SAMPLE and 2 * (1 - own) <= 1 - meant
-        if clearly and known.mean() <= 0.5:  # pairs in another order are no other frequencies
+        if own >= MIN_SAMPLE > meant and known.mean() <= 0.5:  # pairs in another order are no other frequencies
             return [Finding("frequency", _series_words(pairs.at(waves.LEVELS["float32"]), w))]
     return None
 
 
 def _series_words(pairs: Pairs, w: Floats) -> str:
-    """Describe measured frequencies: some that are off, repeated ones, or their range."""
+    """Describe measured frequencies: some that are off, repeated ones, another series, or their range."""
     steps, slack = pairs.steps, pairs.slack(w)
     off = pairs.gaps(w) > 2 * slack
-    bad = np.flatnonzero(off)
-    have, own = (f"{some.max():.4g} to {some.min():.4g}" for some in (steps, w))
-    if (not off[:2].any() or have == own) and (w > 0).all():
+    if not off[:2].any() and (w > 0).all():
+        bad = np.flatnonzero(off)
         return f"other frequencies: {_ratio_words(bad, steps[bad] / w[bad], slack[bad] / w[bad])}"
+    own = f"{w.max():.4g} to {w.min():.4g}"
     half = len(steps) // 2
     if len(steps) == 2 * half > 2 and np.allclose(steps[:half], steps[half:], rtol=1e-3):
         return f"the frequencies of {half} pairs stand twice, one after the other"
-    return f"other frequencies: {have} radians a row where {own} were expected"
+    clear = np.array(list(takewhile(lambda step: step > CLEAR_STEP, steps)))
+    ratios = clear[1:] / clear[:-1]
+    series = [clear, w] if len(ratios) > 1 and steps[len(clear) :].max(initial=0) <= CLEAR_STEP else []
+    if series and all(np.allclose(one[1:], one[:-1] * np.median(one[1:] / one[:-1]), 1e-3, 0) for one in series):
+        text = f"the frequencies are another series: each is {np.median(ratios):.4g} of the one before"
+        bases = [f"{near(one ** -len(w), BASE_GAP):f}" for one in (np.median(ratios), w[1] / w[0])]
+        named = f" (as base {bases[0]} for {bases[1]})" * ({*bases} <= {*PUBLISHED_BASES})
+        return f"{text}, where {w[1] / w[0]:.4g} was expected{named}"
+    return f"other frequencies: {steps.max():.4g} to {steps.min():.4g} radians a row where {own} were expected"
 
 
 def _described(measured: Measured, want: Expected) -> Description | None:
@@ -369,7 +362,7 @@ def _described(measured: Measured, want: Expected) -> Description | None:
             one = Description(name, lines, want, kind)
             if best is None or one.merit < best.merit:
                 best = one
-            if best.fits and not best.lines and not best.other and best.name.cost < 1:
+            if best.fits and not best.lines and not best.other and not best.name.phase:
                 return best
         if best is not None and best.fits and not best.name.phase:
             break
@@ -392,7 +385,7 @@ def _candidates(measured: Measured, want: Expected) -> Iterator[tuple[Named, lis
         yield replace(base, step=want.step * step), [], "same"
     yield from _pair_order(pairs, base)
     placed = 0
-    for change in [*_other_width(pairs, want), *_mistakes(want)[:MAX_MISTAKES], *_other_base(pairs, want)]:
+    for change in [*_other_width(pairs, want), *_mistakes(want)[:MAX_MISTAKES]]:
         changed = _changed(want, base.keys, change) if placed < MAX_PLACED else None
         if changed is None:
             continue
@@ -412,7 +405,7 @@ def _candidates(measured: Measured, want: Expected) -> Iterator[tuple[Named, lis
             named = replace(base, keys=keys, frequencies=w, magnitude=size, fitted=0.0,
                             by_engine=alike and base.by_engine)  # fmt: skip
             yield named, lines or [change.text], change.kind
-    yield from _some_pairs(measured, base, want)
+    yield from _some_pairs(pairs, base)
 
 
 def _other_width(pairs: Pairs, want: Expected) -> Iterator[Change]:
@@ -433,19 +426,6 @@ def _other_width(pairs: Pairs, want: Expected) -> Iterator[Change]:
     named += [] if whole else [width // 2, 2 * width]
     if found not in (0, width, *named) and abs(over - found) < MAX_WIDTH_ERROR and likely:
         yield change
-
-
-def _other_base(pairs: Pairs, want: Expected) -> Iterator[Change]:
-    """Yield the base of few digits that gives all measured frequencies, where a scaling changes all by powers of it."""
-    base, w = want.keys.get("base", "1"), want.named.frequencies
-    plan = waves.plan_of(want.encoding, {**want.keys, "base": str(2 * Decimal(base))})
-    if plan is None or want.keys.get("scaling", "none") == "none":
-        return
-    exponents = np.log2(w / np.array([float(f) for f in plan.frequencies]))
-    times = replace(pairs, steps=pairs.steps / (w * float(want.step)), errors=pairs.errors / w)
-    for ratio in times.bases(exponents, some=pairs.usable):
-        other = near(float(base) * float(ratio), 1e-6)
-        yield from other_values(want.keys, "base", number_text(other)) if digits(other) <= MAX_BASE_DIGITS else ()
 
 
 def _pair_order(pairs: Pairs, base: Named) -> Iterator[tuple[Named, list[str], str]]:
@@ -471,14 +451,10 @@ def _fits(pairs: Pairs, w: Floats, step: Fraction) -> bool:
     return any(pairs.at(error).fits(w, float(step), 0.9) for error in waves.LEVELS.values())
 
 
-def _some_pairs(measured: Measured, base: Named, want: Expected) -> Iterator[tuple[Named, list[str], str]]:
+def _some_pairs(pairs: Pairs, base: Named) -> Iterator[tuple[Named, list[str], str]]:
     """Yield the expected frequencies with the measured ones of some pairs, and which they are."""
-    pairs, w = measured.pairs, base.frequencies
-    seen = pairs.at(waves.LEVELS["float32"])
-    signal, positions = measured.signal, float(want.start) + float(want.step) * measured.signal.rows
-    angles = positions[:, None] * w
-    near = 2 * (signal.noise.max() + EPSILON["float32"] * np.abs(angles))
-    off = (seen.gaps(w) > 2 * seen.slack(w)) & (np.abs(signal.unit - np.exp(1j * angles)) > near).any(axis=0)
+    w, seen = base.frequencies, pairs.at(waves.LEVELS["float32"])
+    off = seen.gaps(w) > 2 * seen.slack(w)
     bad = np.flatnonzero(off)
     if not np.isfinite(pairs.errors).all() or (w[bad] == 0).any():
         return
@@ -489,10 +465,11 @@ def _some_pairs(measured: Measured, base: Named, want: Expected) -> Iterator[tup
         return
     if not 0 < len(bad) <= MAX_OTHER_PAIRS * len(w):
         return
-    text, steps = _ratio_words(bad, pairs.steps[bad] / w[bad], seen.slack(w)[bad] / w[bad]), pairs.steps
-    if (np.abs(signal.steps[bad] + w[bad]) <= 4 * seen.slack(w)[bad]).all():
-        text, steps = f"the sines of {numbered('pair', bad)} have the other sign", -w
-    yield replace(base, frequencies=np.where(off, steps, w), by_engine=False), [text], "frequency"
+    text = _ratio_words(bad, pairs.steps[bad] / w[bad], seen.slack(w)[bad] / w[bad])
+    backwards = np.remainder(pairs.steps[bad] + np.pi, 2 * np.pi) - np.pi  # a turn less each row is the other way round
+    if (np.abs(backwards + w[bad]) <= 4 * seen.slack(w)[bad]).all():
+        text = f"the sines of {numbered('pair', bad)} have the other sign"
+    yield replace(base, frequencies=np.where(off, pairs.steps, w), by_engine=False), [text], "frequency"
 
 
 def _ratio_words(bad: Integers, ratios: Floats, loose: Floats) -> str:
@@ -544,16 +521,6 @@ def _mistakes(want: Expected) -> list[Change]:
     found = list(encoding.hook("mistakes")(want.keys)) if encoding.declares("mistakes") else []
     found += [*other_bases(want.keys, *PUBLISHED_BASES), *other_units()]
     return [change for change in found if change.values is None]
-
-
-def mistakes_of(frequencies: Floats, want: Expected) -> list[str]:
-    """Return the declared mistake that gives a list of frequencies, as text; [] where none does."""
-    for change in _mistakes(want):
-        keys, plan = _changed(want, want.keys, change) or ({}, None)
-        w = np.array([float(f) for f in plan.frequencies]) * float(change.step) if plan is not None else np.zeros(0)
-        if len(w) == len(frequencies) and np.allclose(w, frequencies, waves.LEVELS["float32"], 0):
-            return key_lines(want, keys) if change.waves is None and "scaling" in change.keys else [change.text]
-    return []
 
 
 def _changed(want: Expected, keys: Mapping[str, str], change: Change) -> tuple[dict[str, str], Waves] | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -12,7 +13,7 @@ from pecli.errors import PecliError
 from pecli.formats.decimals import digits_text, how_printed, printed_digits
 from pecli.judge.bias_differences import bias_differences
 from pecli.judge.description import factor_text, harmless
-from pecli.judge.difference import Expected, key_lines, mistakes_of, other_frequencies, wave_differences
+from pecli.judge.difference import Expected, key_lines, other_frequencies, wave_differences
 from pecli.judge.grid_differences import grid_differences
 from pecli.judge.identify import MAX_FREQUENCY_DIGITS, PAIRS, identify, identify_digits, identify_vector, is_large
 from pecli.judge.located import MAX_REST_SHARE, VAGUE, ArrayPair, located, place
@@ -194,10 +195,16 @@ MAX_POWER_GAP = 2.0**-4
 MAX_REPEAT_GAP = 1e-4
 # Frequencies of a list that must have few digits.
 MIN_PRINTED_FREQUENCIES = 4
+# Words about tables that say nothing true of a list.
+OF_TABLES = re.compile(r"\b(cos|sin|cosines?|sines?|rows?|columns?|positions|magnitude|attention)\b")
+# Rows of the tables that stand for two lists of frequencies: a pair of 0.003 radians a position turns once in them.
+FREQUENCY_ROWS = 2048
+# Frequencies whose tables are held in memory: 32 MiB each.
+MAX_FREQUENCIES = 1 << 11
 
 
 def _frequencies(actual: Tabular, table: Table, found: Comparison) -> list[Finding]:
-    """Return how a list of frequencies (``inv_freq``) differs from the expected one."""
+    """Return how a list of frequencies (``inv_freq``) differs from the expected one: as their rotary tables do."""
     if table.request.layout != "angles" or _extent(table) != (1, 1) or len(actual.arrays) != 1:
         return []
     (array,) = actual.arrays
@@ -215,14 +222,18 @@ def _frequencies(actual: Tabular, table: Table, found: Comparison) -> list[Findi
     if printed and (how := how_printed(values, want, MAX_POWER_ULP * EPSILON["float32"] * want, printed)):
         text = f"the frequencies are {how} to {digits_text(*printed)}, at most {limit(found.total.max_abs, 1)} off"
         return [Finding("decimals", text)]
+    have, lines = _parsed(own.recipe) if own is not None else None, list[Finding]()
+    named, meant = Expected.of(have) if have is not None else None, Expected.of(table)
+    if named is not None and meant is not None and named.encoding == meant.encoding:
+        lines = [Finding("parameter", line) for line in key_lines(meant, named.keys)]
+        values = named.named.frequencies if printed else values  # whose digits are no other base's
     if text := _frequency_words(values, want, kind):
         return [Finding("frequency", text)]
-    times, meant = _times(values, want, kind), Expected.of(table)
-    lines = [Finding("parameter", line) for line in (mistakes_of(values, meant) if meant is not None else ())]
-    lines += _parameters(own.recipe if own is not None else None, table)
-    for one in (*lines, *times, *_located(actual, table)[:1]):
-        if one.kind not in (*VAGUE, "rows") and not (times and "base" in one.text):  # which is the expected one
-            return [one._replace(text=one.text.replace("block", "pair"))]
+    times = _times(values, want, kind)
+    tables = [one for one in _as_tables(values, table) if not (times and one.kind == "frequency")]
+    for one in (*tables, *lines, *times, *_located(actual, table)[:1]):
+        if one.kind not in VAGUE and not OF_TABLES.search(one.text):  # else it is not true of the list
+            return [one._replace(text=one.text.partition(": first beyond")[0])]
     own_ends, wanted_ends = (f"{side.max():.4g} to {side.min():.4g}" for side in (values, want))
     return [Finding("frequency", f"frequencies from {own_ends} where {wanted_ends} were expected")]
 
@@ -245,8 +256,22 @@ def _times(values: Floats, want: Floats, kind: str) -> list[Finding]:
     """Return the finding that every frequency of a list is a number of times the expected one; [] where it is not."""
     slack = 4 * max(EPSILON[kind], EPSILON["float32"])
     ratio = float(near(float(np.median(values / want)), slack / 2))
-    alike = np.abs(values - ratio * want) <= slack * abs(ratio) * want + unit(0 * want, kind)
-    return [Finding("factor", f"every frequency is {factor_text(ratio)} times the expected one")] * bool(alike.all())
+    if (np.abs(values - ratio * want) > slack * abs(ratio) * want + unit(0 * want, kind)).any():
+        return []
+    return [Finding("factor", f"every frequency is {factor_text(ratio)} times the expected one")]
+
+
+def _as_tables(values: Floats, table: Table) -> list[Finding]:
+    """Return the first difference between the rotary tables of two lists of frequencies; [] where there are none."""
+    if len(values) > MAX_FREQUENCIES:
+        return []
+    angles = np.outer(np.arange(FREQUENCY_ROWS), values)
+    seen = InMemory({"cos": np.cos(angles), "sin": np.sin(angles)})
+    try:
+        wanted = Table.make(table.source, length=FREQUENCY_ROWS, layout="split", dtype="float64")
+    except PecliError:  # of a grid, which has no further rows
+        return []
+    return explain(seen, wanted, compare_tables(seen, wanted))[:1]
 
 
 def _located(actual: Tabular, expected: Tabular, *, tensors: bool = False) -> list[Finding]:
@@ -380,8 +405,9 @@ def _noise(pairs: list[tuple[ArrayView, ArrayView]]) -> Finding | None:
         return None
     if size > MAX_NOISE * x.std() or abs(np.corrcoef(y - x, x)[0, 1]) > MAX_CORRELATION:  # others stand in their place
         return None
-    text = f"the expected values plus unrelated numbers, such as noise, of standard deviation {size:.2g}"
-    return Finding("random", text)
+    return Finding(
+        "random", f"the expected values plus unrelated numbers, such as noise, of standard deviation {size:.2g}"
+    )
 
 
 def _one_row(pairs: list[tuple[ArrayView, ArrayView]]) -> Finding | None:

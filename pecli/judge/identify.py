@@ -164,6 +164,7 @@ def identify_digits(table: Tabular) -> Identification | None:
     table = table if len(chosen) == len(table.arrays) else InMemory(arrays)
     digits, significant = printed
     words, stored = digits_text(digits, significant), max((a.dtype for a in chosen), key=EPSILON.__getitem__)
+    table = table if len(chosen) == len(table.arrays) else InMemory(arrays)
     hiding = [kind for kind, least in HIDING.items() if digits >= least and EPSILON[kind] > EPSILON[stored]]
     hidden = [_identified(InMemory({name: v.astype(kind) for name, v in arrays.items()})) for kind in hiding[::-1]]
     found = [_without_type(one) for one in hidden if one.recipe or one.nearest]
@@ -596,13 +597,13 @@ def structure_notes(name: waves.WaveName) -> Iterator[str]:
         yield f"each angle stands twice ({'half-split' if measured.reading.layout == 'angles-half' else 'interleaved'})"
     if measured.reading.is_alone:
         yield LONE_WORDS[name.phase]
-    elif name.phase or (name.is_ordered and measured.swapped):
-        exchanged = measured.swapped if name.is_ordered else name.quarter % 2 == 1
+    elif name.phase or (len(measured.planes) == 2 and measured.swapped):
+        exchanged = measured.swapped if len(measured.planes) == 2 else name.quarter % 2 == 1
         if backward_negated(name):
             yield "every cosine has the other sign"
             return
-        first = f"'{measured.planes[0].name}' holds the sines" if len(measured.planes) == 2 else "the sines come first"
-        yield waves.QUARTER_WORDS[exchanged, name.quarter] + f": {first}" * (exchanged and not name.phase)
+        holds = f": '{measured.planes[0].name}' holds the sines" * (exchanged and not name.phase)
+        yield waves.QUARTER_WORDS[exchanged, name.quarter] + holds
     if len(measured.planes) == 1 and measured.reading.sin is not None and measured.reading.layout in DOUBLED:
         yield "cosines and sines are in one array, each twice"
     ratio = name.magnitude / name.named.magnitude
@@ -631,6 +632,9 @@ def _measured_only(measured: Measured, nearest: waves.WaveName | None, explained
             rule = "are evenly spaced" if even and nearest is None else "follow no known rule"
             text += f"; the {what} {rule}: {steps[0]:.4g} to {steps[-1]:.4g} radians a row"
             text += f" in the {len(steps)} that can be measured" * (len(steps) < pairs.count)
+            fast = np.arange(pairs.count) < max(2, pairs.count // 4)
+            base = next(pairs.bases(np.arange(pairs.count) / pairs.count, some=fast), None)
+            text += f", the fastest as of base {base:f}" if base is not None and nearest is None else ""
     else:
         some = " sampled" if explained == nearest.explained else ""
         text += f"; nearest: {waves.recipe_of(nearest)}, which explains {100 * explained:.3g} % of the{some} values"
@@ -647,6 +651,7 @@ LAYOUT_WORDS = {
     "sin-cos": "in two halves, sines first",
     "alternate": "in neighbouring columns",
     "pairs": "in pairs",
+    "complex": "complex",
 }
 
 

@@ -265,7 +265,7 @@ def kernels(applied: AppliedRotation, *, moved: bool = True) -> Iterator[tuple[s
         Whether faults of the positions are among them.
     """
     pairs, width, whole = applied.pairs, applied.rotary, applied.x.shape[-1]
-    for times, text in ((0, "not rotated at all: the outputs are the inputs"), (2, TWICE)):
+    for times, text in ((0, "not rotated at all: the outputs are the inputs"), (2, TWICE), (3, THRICE)):
         yield text, partial(applied.rotated, times=times)
     for other in PAIRINGS:
         if other != pairs:
@@ -371,7 +371,7 @@ def pairing_text(taken: Pairs, own: Pairs) -> str:
     return "{} pairs were rotated where {} ones were expected".format(*words)
 
 
-TWICE = "it was rotated twice"
+TWICE, THRICE = "it was rotated twice", "it was rotated three times"
 
 
 # Type that cosines and sines measured from outputs of a type are rounded to, which hides the outputs' own rounding.
@@ -436,6 +436,7 @@ RELATIVE = {
     TWICE: "it is the expected tensor, rotated once more: rotated twice, or the expected one not at all",
     "positions are off by one: row p has position p + 1": "positions are 1 later",
     "positions are off by one: row p has position p - 1": "positions are 1 earlier",
+    THRICE: "it is the expected tensor, rotated twice more: the expected one was rotated in the other sense",
 }
 # Published bases that are tried where no recipe says one; each takes a tenth of a second.
 COMMON_BASES = 4
@@ -458,6 +459,7 @@ def unlike_rotations(y: Floats, right: Floats, dtype: str, explained: Explained)
     if width < 4 or width % 4 or not (np.isfinite(y).all() and np.isfinite(right).all()):
         return []
     dtype, wanted = effective_dtype(y, dtype), effective_dtype(right, dtype)
+    narrower = dtype != wanted and dtype in LOW_TYPES
     several = [k for k in range(y.ndim - 1) if y.shape[k] > 1]
     still = [k for k in several if (y.take(0, k) == right.take(0, k)).all()]
     wrong = (y != right).any(axis=-1)
@@ -471,19 +473,16 @@ def unlike_rotations(y: Floats, right: Floats, dtype: str, explained: Explained)
     if not still and not np.allclose(length, expected, rtol=4 * MAX_FACTOR_ERROR[dtype]):
         return []
     tried = list[tuple[bool, AppliedRotation]]()
-    last = int(np.flatnonzero((y != right).reshape(-1, width).any(axis=0)).max(initial=0))
-    rotary = next(rotary for rotary in (width // 4 // 2 * 2, width // 2, width) if last < rotary)
-    for axis, pairing in product(still or several, WORDS):
+    for axis, rotary, pairing in product(still or several, (width, width // 2), WORDS):
         made, want = (np.moveaxis(v, axis, -2)[(None,) * (4 - v.ndim)] for v in (y, right))
         rows, pairs = np.arange(y.shape[axis]), (pairing, pairing)
         one = AppliedRotation(want, made, want, rows, pairs, rotary, dtype, RotationSource(None), want.shape[1])
         if not one.wrong.any():  # the values are off by no more than a kernel's rounding
             text = f"values were computed in {dtype}: each is within its roundings of the expected one"
-            return [Finding("type", text)] if dtype != wanted and dtype in LOW_TYPES else []
+            return [Finding("type", text)] if narrower else []
         few = replace(one, x=want[:, :FEW_ROWS], y=made[:, :FEW_ROWS], right=want[:, :FEW_ROWS])
         tried.append((_rotation(few, few.at, pairs) is not None, one))
-    tried.sort(key=lambda pair: (not pair[0], -len(pair[1].positions)))  # the likelier axis first
-    for number, (is_rotation, one) in enumerate(tried):
+    for is_rotation, one in sorted(tried, key=lambda pair: not pair[0]):  # the likelier axis first
         rows = one.positions
         for base in PUBLISHED_BASES[:COMMON_BASES]:
             source = RotationSource(("rope", {"dim": str(width), "base": base, "rotary-dim": str(one.rotary)}))
@@ -491,7 +490,7 @@ def unlike_rotations(y: Floats, right: Floats, dtype: str, explained: Explained)
             texts = {text for text, kernel in kernels(few, moved=not still) if few.gives(kernel)}
             whole = _rotated_back(one, rows, source) if texts or is_rotation else few
             found = (text for text, kernel in kernels(whole, moved=not still) if text in texts and whole.gives(kernel))
-            for text in (*found, *(measured_faults(whole, explained) if is_rotation and not number else ())):
+            for text in (*found, *(measured_faults(whole, explained) if is_rotation else ())):
                 if UNNAMED not in text:
                     text = re.sub("positions start at (.*) where 0 was expected", r"positions are \1 later", text)
                     which = "expected" if text.startswith("not rotated") else "both"
@@ -590,5 +589,7 @@ def _bases(applied: AppliedRotation) -> Iterator[tuple[str, Kernel]]:
     if "scaling" in plain:
         yield f"scaling {given['scaling']} is missing", partial(applied.rotated, changed=plain)
     for base in PUBLISHED_BASES if name else ():
-        text = f"base {base} where {given.get('base', 10000)} was expected"
-        yield text, partial(applied.rotated, changed={"base": base})
+        yield (
+            f"base {base} where {given.get('base', 10000)} was expected",
+            partial(applied.rotated, changed={"base": base}),
+        )

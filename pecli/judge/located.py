@@ -710,9 +710,7 @@ def _candidates(y: Floats, x: Floats, near: float, stored: str) -> Changes:
         return
     size = float(np.abs(x).max())
     large = np.abs(x) > size / 2
-    ratios, error = y[large] / x[large], EPSILON.get(stored, 0.0)
-    offset = _typical(y - x, near, error * size, 0.0)
-    factor = _typical(ratios, near / size, error * abs(float(np.median(ratios))), 0.0, 1.0, -1.0)
+    offset, factor = _typical(y - x, near, 0.0), _typical(y[large] / x[large], near / size, 0.0, 1.0, -1.0)
     if offset:
         done = "added to" if offset > 0 else "subtracted from"
         yield RowChange("offset", f"{figure(abs(offset))} is {done} {{}}", lambda v: v + offset)
@@ -756,16 +754,13 @@ def _nearer_zero(by: float, values: Floats) -> Floats:
     return values - np.copysign(by, values)
 
 
-def _typical(values: Floats, near: float, error: float, *plain: float) -> float:
-    """Return the shortest number within the error of the median of some values; a plain one if it is that near.
-
-    The error of a value's type is the least.
-    """
+def _typical(values: Floats, near: float, *plain: float) -> float:
+    """Return the shortest number within the error of the median of some values; a plain one if it is that near."""
     middle = float(np.median(values))
     if (short := _short(middle, near)) in plain:
         return short
     spread = float(np.median(np.abs(values - middle)))
-    return _short(middle, min(near, max(MAX_SPREAD * spread, 2.0**-22 * max(1.0, abs(middle)), error)))
+    return _short(middle, min(near, max(MAX_SPREAD * spread, 2.0**-22 * max(1.0, abs(middle)))))
 
 
 def _short(value: float, near: float) -> float:

@@ -28,7 +28,6 @@ from pecli.spec.catalogue import CATALOGUE
 from pecli.spec.measured import PUBLISHED_FACTORS, Named
 from pecli.spec.plans import Waves
 from pecli.spec.recipe import Recipe, join_recipe
-from pecli.tables.alignment import DOUBLED
 from pecli.tables.table import Table
 
 # Float32 units in the last place by which a library's frequency may be off: the exponential of a float32 logarithm is
@@ -240,11 +239,6 @@ class WaveName:
     equal: float = 0.0
 
     @property
-    def is_ordered(self) -> bool:
-        """Whether no recipe has the sines first: in two arrays, in pairs, or each twice in one array."""
-        return len(self.measured.planes) == 2 or self.measured.reading.layout in ("pairs", *DOUBLED)
-
-    @property
     def quarter(self) -> int:
         """Quarter turns from the expected phase to that of the values."""
         phases = LONE_PHASES if self.measured.reading.is_alone else PHASES
@@ -252,17 +246,17 @@ class WaveName:
 
     @cached_property
     def magnitude(self) -> float:
-        """The recipe's magnitude where the values have it, else a short or published number that is nearest."""
+        """The recipe's magnitude where the values have it, else the shortest number within the measured one."""
         own, measured = self.named.magnitude, self.measured
-        size, near = measured.signal.magnitude, measured.pairs.magnitude_error
-        if measured.reading.is_angles or abs(size / own - 1) <= 4 * near:
+        size, loose = measured.signal.magnitude, 4 * measured.pairs.magnitude_error
+        if measured.reading.is_angles or abs(size / own - 1) <= loose:
             return own
-        short = shortest(size * (1 - near), size * (1 + near))
-        found = [float(short)] if digits(short) <= MAX_SIZE_DIGITS else []
         for factor in PUBLISHED_FACTORS:  # YaRN's attention factor or its inverse, which others may have too
             published = (0.1 * np.log(float(factor)) + 1) ** (1 if size > 1 else -1)
-            found += [float(published)] if abs(size / published - 1) <= 4 * near else []
-        return min(found, key=lambda one: abs(size - one), default=size)
+            if abs(size / published - 1) <= loose:
+                return float(published)
+        short = shortest(size * (1 - loose), size * (1 + loose))
+        return float(short) if digits(short) <= MAX_SIZE_DIGITS else size
 
     @property
     def cost(self) -> float:
@@ -284,7 +278,7 @@ class WaveName:
         found: Floats = float(self.start) + float(self.step) * np.asarray(rows, np.float64)
         return found
 
-    def computed(self, plausible: float = PLAUSIBLE_GAP) -> WaveName | None:
+    def computed(self) -> WaveName | None:
         """Return the name with the arithmetic that gives most sampled values; None where none comes near."""
         measured, expected = self.measured, Expectation(self)
         few = np.searchsorted(measured.rows, measured.signal.rows)
@@ -300,7 +294,7 @@ class WaveName:
         have = [values[at.plane][:, at.index] for at in expected.places]
         real = expected.made(near, positions)
         gaps = (np.nan_to_num(np.abs(a - b)[:FIRST_ROWS], nan=1.0) for a, b in zip(have, real, strict=False))
-        if not measured.reading.is_angles and min(float(np.median(gap)) for gap in gaps) > plausible:
+        if not measured.reading.is_angles and min(float(np.median(gap)) for gap in gaps) > PLAUSIBLE_GAP:
             return None
 
         def singles(kind: str) -> Floats:
@@ -372,8 +366,6 @@ class Expectation:
         planes = [plane for array in table.arrays for plane in planes_of(table, array)]
         if measured.swapped and len(measured.planes) == 2:
             planes.reverse()
-        elif measured.swapped and name.is_ordered:
-            return []
         alike = [(p.rows, p.width) for p in planes] == [(p.rows, p.width) for p in measured.planes]
         return planes if alike else []
 

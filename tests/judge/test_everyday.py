@@ -578,7 +578,7 @@ def inv_freq(dim, base=10000.0):
 @pytest.mark.parametrize(
     ("values", "words"),
     [
-        (np.ones(32, np.float32), "all values are 1"),
+        (np.ones(32, np.float32), "every pair turns by 1 radian a position"),
         (np.eye(1, 32, dtype=np.float32)[0], "frequencies 1 to 31 are zero"),
         (inv_freq(64)[::-1], "the pairs are reversed"),
         (inv_freq(32), "16 frequencies where 32 were expected: those of rope:dim=32"),
