@@ -533,7 +533,8 @@ def verified(name: WaveName) -> tuple[WaveName, Tally]:
     if found.unexplained and name.rival is not None:
         rival = replace(name, way=name.rival)
         other = tally(rival)
-        return (rival, other) if other.unexplained < found.unexplained and other.equal >= found.equal else (name, found)
+        better = other.unexplained < found.unexplained and (not other.unexplained or other.equal >= found.equal)
+        return (rival, other) if better else (name, found)
     return name, found
 
 
