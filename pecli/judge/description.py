@@ -25,7 +25,7 @@ MAX_ULP_NAMED = 64
 
 
 MAX_ROOT = 1024  # whose square root a factor may be: the width of a head or of a model
-MIN_WHOLE_ROOT = 64  # a factor of 1/8 is 1/sqrt(64), the width of a head; 1/2 and 1/4 are plain factors
+WHOLE_ROOT = 64  # a factor of 1/8 is 1/sqrt(64), the width of a head; 1/2, 1/4 and 1/10 are plain factors
 MAX_ROOT_ERROR = 1e-5  # of a factor that is one of ROOTS, relative
 ROOTS = {"log2(e)": math.log2(math.e), "ln(2)": math.log(2), "sqrt(2)": math.sqrt(2)}
 
@@ -36,7 +36,7 @@ def factor_text(value: float) -> str:
     words = [word for word, number in ROOTS.items() if abs(value / number - 1) < MAX_ROOT_ERROR]
     if not words and value > 0 and square < MAX_ROOT and abs(square - round(square)) < 1e-3:
         is_whole = math.isqrt(round(square)) ** 2 == round(square)
-        if not is_whole or (value < 1 and square >= MIN_WHOLE_ROOT):
+        if not is_whole or (value < 1 and round(square) % WHOLE_ROOT == 0):
             words = [f"{'' if value > 1 else '1/'}sqrt({round(square)})"]
     text = figure(value) if float(figure(value)) != 1 else repr(value)  # nearly 1
     return f"{text}{f' ({words[0]})' if words else ''}"

@@ -153,12 +153,8 @@ def wave_differences(actual: Tabular, expected: Table, found: Comparison) -> lis
                     findings = _each_alone(group, want)
                 if findings is not None and transposed:
                     first = Finding("transposed", "rows and columns are exchanged: the table is transposed")
-                    none = (
-                        "rows",
-                        "rounding",
-                        *["exchanged"] * (len(group) == 1),
-                    )  # of a lone part, nothing is missing
-                    return [first, *(one for one in findings if one.kind not in none)]
+                    lone = ["exchanged"] * (len(group) == 1)  # of which nothing is missing
+                    return [first, *(one for one in findings if one.kind not in ("rows", "rounding", *lone))]
                 if findings is not None:
                     return [*(Finding("zero", f"{plane.name}: all values are zero") for plane in zero), *findings]
         return next((findings for group in groups if (findings := _by_positions(group, want))), None)
@@ -318,11 +314,14 @@ def _by_frequencies(group: tuple[Plane, ...], w: Floats) -> list[Finding] | None
         signal, pairs = measured.signal, measured.pairs
         if pairs.count != len(w) or pairs.count < 2 or not np.isfinite(pairs.errors).all():
             continue
+        if len(signal.rows) < MIN_EXPLAINED * len(measured.rows):  # the first rows alone say nothing of the others
+            continue
         rows = (signal.rows - signal.reference)[:, None]
         turns = (signal.phases + steps * rows for steps in (signal.steps, np.copysign(w, signal.steps)))
         own, meant = ((np.abs(signal.unit - np.exp(1j * turn)) < WAVE_GAP).mean() for turn in turns)
         known = np.abs(np.sort(pairs.steps) - np.sort(w)) <= WAVE_GAP * np.sort(w) + pairs.errors.min()
-        if own >= MIN_SAMPLE > meant and known.mean() <= 0.5:  # pairs in another order are no other frequencies
+        clearly = own >= MIN_SAMPLE and 2 * (1 - own) <= 1 - meant
+        if clearly and known.mean() <= 0.5:  # pairs in another order are no other frequencies
             return [Finding("frequency", _series_words(pairs.at(waves.LEVELS["float32"]), w))]
     return None
 

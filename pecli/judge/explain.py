@@ -405,9 +405,8 @@ def _noise(pairs: list[tuple[ArrayView, ArrayView]]) -> Finding | None:
         return None
     if size > MAX_NOISE * x.std() or abs(np.corrcoef(y - x, x)[0, 1]) > MAX_CORRELATION:  # others stand in their place
         return None
-    return Finding(
-        "random", f"the expected values plus unrelated numbers, such as noise, of standard deviation {size:.2g}"
-    )
+    text = f"the expected values plus unrelated numbers, such as noise, of standard deviation {size:.2g}"
+    return Finding("random", text)
 
 
 def _one_row(pairs: list[tuple[ArrayView, ArrayView]]) -> Finding | None:

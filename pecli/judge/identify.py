@@ -164,7 +164,6 @@ def identify_digits(table: Tabular) -> Identification | None:
     table = table if len(chosen) == len(table.arrays) else InMemory(arrays)
     digits, significant = printed
     words, stored = digits_text(digits, significant), max((a.dtype for a in chosen), key=EPSILON.__getitem__)
-    table = table if len(chosen) == len(table.arrays) else InMemory(arrays)
     hiding = [kind for kind, least in HIDING.items() if digits >= least and EPSILON[kind] > EPSILON[stored]]
     hidden = [_identified(InMemory({name: v.astype(kind) for name, v in arrays.items()})) for kind in hiding[::-1]]
     found = [_without_type(one) for one in hidden if one.recipe or one.nearest]
@@ -597,13 +596,13 @@ def structure_notes(name: waves.WaveName) -> Iterator[str]:
         yield f"each angle stands twice ({'half-split' if measured.reading.layout == 'angles-half' else 'interleaved'})"
     if measured.reading.is_alone:
         yield LONE_WORDS[name.phase]
-    elif name.phase or (len(measured.planes) == 2 and measured.swapped):
-        exchanged = measured.swapped if len(measured.planes) == 2 else name.quarter % 2 == 1
+    elif name.phase or (name.is_ordered and measured.swapped):
+        exchanged = measured.swapped if name.is_ordered else name.quarter % 2 == 1
         if backward_negated(name):
             yield "every cosine has the other sign"
             return
-        holds = f": '{measured.planes[0].name}' holds the sines" * (exchanged and not name.phase)
-        yield waves.QUARTER_WORDS[exchanged, name.quarter] + holds
+        first = f"'{measured.planes[0].name}' holds the sines" if len(measured.planes) == 2 else "the sines come first"
+        yield waves.QUARTER_WORDS[exchanged, name.quarter] + f": {first}" * (exchanged and not name.phase)
     if len(measured.planes) == 1 and measured.reading.sin is not None and measured.reading.layout in DOUBLED:
         yield "cosines and sines are in one array, each twice"
     ratio = name.magnitude / name.named.magnitude

@@ -28,6 +28,7 @@ from pecli.spec.catalogue import CATALOGUE
 from pecli.spec.measured import PUBLISHED_FACTORS, Named
 from pecli.spec.plans import Waves
 from pecli.spec.recipe import Recipe, join_recipe
+from pecli.tables.alignment import DOUBLED
 from pecli.tables.table import Table
 
 # Float32 units in the last place by which a library's frequency may be off: the exponential of a float32 logarithm is
@@ -237,6 +238,11 @@ class WaveName:
     regular: float = 1.0
     explained: float = 0.0
     equal: float = 0.0
+
+    @property
+    def is_ordered(self) -> bool:
+        """Whether no recipe has the sines first: in two arrays, in pairs, or each twice in one array."""
+        return len(self.measured.planes) == 2 or self.measured.reading.layout in ("pairs", *DOUBLED)
 
     @property
     def quarter(self) -> int:

@@ -132,3 +132,16 @@ def test_frequencies_of_two_files_without_a_rule_are_compared(ask):
         phases = np.outer(np.arange(128), w / factors)
         np.savez(f"{name}.npz", cos=np.cos(phases).astype("f4"), sin=np.sin(phases).astype("f4"))
     ask("compare", "short.npz", "long.npz").ends(1).says("other frequencies: 0.9091 to", "where 0.8183 to")
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32"])
+def test_sines_first_in_pairs_are_noted(ask, dtype):
+    phases = angles(100, 64)
+    np.save("t.npy", np.stack([np.sin(phases), np.cos(phases)], -1).astype(dtype))
+    ask("identify", "t.npy").says("layout=pairs", "sin and cos are exchanged: the sines come first")
+
+
+def test_a_cache_of_two_bases_has_no_other_series(ask):
+    phases = np.where(np.arange(1024)[:, None] < 640, angles(1024, 64), angles(1024, 64, 1e6))
+    np.savez("c.npz", **{name: v.astype("f4") for name, v in cache(phases, "half").items()})
+    ask("compare", "c.npz", "rope:dim=64,base=1000000,layout=half").ends(1).says("rows 1 to 639").never("series")
