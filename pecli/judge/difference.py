@@ -24,7 +24,7 @@ from pecli.judge.identify import is_large, with_blank_row
 from pecli.judge.located import ComputedRows, located
 from pecli.judge.orders import MAX_PARTS, consecutive, descriptions, numbered, numbered_are, span
 from pecli.judge.planes import EPSILON, Integers, Plane, exchanged, is_zero, planes_of, rows_of, unit
-from pecli.judge.signal import Measured, lone_readings, measured_readings, positions_in_steps, wave_groups
+from pecli.judge.signal import Measured, Signal, lone_readings, measured_readings, positions_in_steps, wave_groups
 from pecli.numbers.decimals import digits, near, shortest
 from pecli.numbers.positions import fraction_text
 from pecli.numbers.printing import limit
@@ -166,7 +166,8 @@ def other_frequencies(actual: Tabular, expected: Tabular) -> list[Finding]:
         want = Expected.of(expected)
         w = None if want is None else want.named.frequencies * abs(float(want.step))
     else:
-        w = next((one.pairs.steps for group in _groups(expected) for one in measured_readings(group)), None)
+        read = (one for group in _groups(expected) for one in measured_readings(group))
+        w = next((one.pairs.steps for one in read if _turning(one.signal, one.signal.steps) >= MIN_SAMPLE), None)
     groups = _groups(actual) if w is not None else ()
     return next((findings for group in groups if w is not None and (findings := _by_frequencies(group, w))), [])
 
@@ -316,14 +317,18 @@ def _by_frequencies(group: tuple[Plane, ...], w: Floats) -> list[Finding] | None
             continue
         if len(signal.rows) < MIN_EXPLAINED * len(measured.rows):  # the first rows alone say nothing of the others
             continue
-        rows = (signal.rows - signal.reference)[:, None]
-        turns = (signal.phases + steps * rows for steps in (signal.steps, np.copysign(w, signal.steps)))
-        own, meant = ((np.abs(signal.unit - np.exp(1j * turn)) < WAVE_GAP).mean() for turn in turns)
+        own, meant = (_turning(signal, steps) for steps in (signal.steps, np.copysign(w, signal.steps)))
         known = np.abs(np.sort(pairs.steps) - np.sort(w)) <= WAVE_GAP * np.sort(w) + pairs.errors.min()
         clearly = own >= MIN_SAMPLE and 2 * (1 - own) <= 1 - meant
         if clearly and known.mean() <= 0.5:  # pairs in another order are no other frequencies
             return [Finding("frequency", _series_words(pairs.at(waves.LEVELS["float32"]), w))]
     return None
+
+
+def _turning(signal: Signal, steps: Floats) -> float:
+    """Return the share of the sampled points of the unit circle that turn by these steps a row."""
+    turns = signal.phases + steps * (signal.rows - signal.reference)[:, None]
+    return float((np.abs(signal.unit - np.exp(1j * turns)) < WAVE_GAP).mean())
 
 
 def _series_words(pairs: Pairs, w: Floats) -> str:
