@@ -315,6 +315,8 @@ def _by_frequencies(group: tuple[Plane, ...], w: Floats) -> list[Finding] | None
         signal, pairs = measured.signal, measured.pairs
         if pairs.count != len(w) or pairs.count < 2 or not np.isfinite(pairs.errors).all():
             continue
+        if pairs.steps.max() > np.pi:  # of more than half a turn a row, whole turns are not known
+            continue
         if len(signal.rows) < MIN_EXPLAINED * len(measured.rows):  # the first rows alone say nothing of the others
             continue
         own, meant = (_turning(signal, steps) for steps in (signal.steps, np.copysign(w, signal.steps)))

@@ -208,7 +208,7 @@ def lengths_of(table: Tabular, family: Family) -> list[int]:
     while len(whole) > 2 and whole[0] == 1:
         del whole[0]
     stacked = len(whole) > 2 and whole[0] == 2  # cosines and sines
-    found = [whole[1]] if stacked else [whole[0], shape[0]]
+    found = [whole[1], *shape[1:2]] if stacked else [whole[0], shape[0]]
     found += [2] if stacked and whole[-1] == 2 else []  # or two rows of pairs
     alone = len(shape) == 1 or shape[1:] == [2]  # the vector of one position, or its pairs
     return list(dict.fromkeys(max(1, count) for count in [*odd, *found, *([1] if alone else [])]))

@@ -145,3 +145,9 @@ def test_a_cache_of_two_bases_has_no_other_series(ask):
     phases = np.where(np.arange(1024)[:, None] < 640, angles(1024, 64), angles(1024, 64, 1e6))
     np.savez("c.npz", **{name: v.astype("f4") for name, v in cache(phases, "half").items()})
     ask("compare", "c.npz", "rope:dim=64,base=1000000,layout=half").ends(1).says("rows 1 to 639").never("series")
+
+
+def test_a_stack_of_cosines_and_sines_has_its_rows_behind_axes_of_length_1(ask):
+    phases = angles(40, 16)
+    np.save("t.npy", np.stack([np.cos(phases), np.sin(phases)])[:, None].astype("f4"))
+    ask("compare", "t.npy", "rope:dim=16").ends(0).says("same")
