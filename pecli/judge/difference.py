@@ -153,7 +153,7 @@ def wave_differences(actual: Tabular, expected: Table, found: Comparison) -> lis
                     findings = _each_alone(group, want)
                 if findings is not None and transposed:
                     first = Finding("transposed", "rows and columns are exchanged: the table is transposed")
-                    lone = ["exchanged"] * (len(group) == 1)  # of which nothing is missing
+                    lone = ["exchanged"] * (len(group) == 1)  # one part alone: the other is not missing
                     return [first, *(one for one in findings if one.kind not in ("rows", "rounding", *lone))]
                 if findings is not None:
                     return [*(Finding("zero", f"{plane.name}: all values are zero") for plane in zero), *findings]

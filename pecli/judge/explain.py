@@ -50,7 +50,7 @@ def explain(actual: Tabular, expected: Tabular, found: Comparison) -> list[Findi
             return row
         if found.complete and not found.remarks and found.total.beyond <= MAX_REST_SHARE * found.total.compared:
             few = _located(actual, expected)
-            if few[0].kind not in (*VAGUE, "value", "identity"):  # the recipe is right
+            if few and few[0].kind not in (*VAGUE, "value", "identity"):  # the recipe is right
                 return few
         table = expected if isinstance(expected, Table) else _parsed(expected.recipe)
         if table is not None:
@@ -239,7 +239,7 @@ def _frequencies(actual: Tabular, table: Table, found: Comparison) -> list[Findi
 
 
 def _frequency_words(values: Floats, want: Floats, kind: str) -> str:
-    """Return what the numbers of a list show by themselves: zeros, NaN, a sign, a factor, a type; "" for nothing."""
+    """Return what the numbers of a list show by themselves: zeros, NaN, a sign, wavelengths, a type; "" for nothing."""
     for word, empty in (("zero", (values == 0) & (want != 0)), ("NaN or infinite", ~np.isfinite(values))):
         if empty.any():
             return f"{numbered_are('frequency', np.flatnonzero(empty))} {word}"
@@ -290,12 +290,11 @@ def _located(actual: Tabular, expected: Tabular, *, tensors: bool = False) -> li
         return [*map(_random, random), *findings]
     if whole := _noise(pairs) or _one_row(pairs) or _remade(pairs):
         return [whole, *findings]
+    named = list[Finding]()
     if isinstance(expected, Table):
         printed = identify_digits(actual)
         named = _padded(actual, expected) or _parameters(printed.recipe if printed else None, expected)
-        if named:
-            return named
-    if named := other_frequencies(actual, expected):
+    if named := named or other_frequencies(actual, expected):
         return named
     if any(left.plain_shape != right.plain_shape for left, right in pairs):
         return findings
@@ -306,7 +305,8 @@ def _located(actual: Tabular, expected: Tabular, *, tensors: bool = False) -> li
     if table is not None and isinstance(expected, Table) and table.source == expected.source:
         return findings  # the same recipe, except for the values in the findings
     sure = "" if own.confidence == "sure" else "likely "
-    return [Finding("identity", f"the file holds other values: {sure}{own.recipe}"), *findings]
+    lone = "".join(f" ({note})" for note in own.notes if note.endswith("ines alone"))
+    return [Finding("identity", f"the file holds other values: {sure}{own.recipe}{lone}"), *findings]
 
 
 def _parameters(recipe: str | None, expected: Table) -> list[Finding]:
@@ -425,6 +425,9 @@ def _remade(pairs: list[tuple[ArrayView, ArrayView]]) -> Finding | None:
     y, x = (read_floats(view, 0, view.rows) for view in pairs[0])
     if y.shape != x.shape or y.shape[1] % 2 or y.shape[1] < 4 or not np.isfinite(y).all():
         return None
+    gap = MAX_REMADE_GAP * np.abs(y).max(initial=0)
+    if np.abs(y - x).max(initial=0) <= gap:  # the expected values themselves are as near
+        return None
     even, odd = x[:, ::2], x[:, 1::2]
     angle, at_even = np.hypot(y[:, ::2], y[:, 1::2]), np.arange(len(x))[:, None] % 2 == 0
     right = np.abs(np.exp(1j * angle) - (even + 1j * odd)) < MAX_ANGLE_GAP
@@ -440,7 +443,6 @@ def _remade(pairs: list[tuple[ArrayView, ArrayView]]) -> Finding | None:
         "size and angle are exchanged: each angle multiplies cos 1 and sin 1, as torch.polar(angle, 1) does":
             np.where(right[..., None], np.stack([angle * np.cos(1), angle * np.sin(1)], 2), np.nan).reshape(y.shape),
     }  # fmt: skip
-    gap = MAX_REMADE_GAP * np.abs(y).max(initial=0)
     text = next((text for text, values in made.items() if np.abs(values - y).max(initial=0) <= gap), None)
     return None if text is None else Finding("value", text)
 

@@ -181,7 +181,7 @@ class ArrayPair:
 
     @cached_property
     def is_zeroed(self) -> bool:
-        """Whether a row or a column is zero of which no value was expected to be: no rounding makes it so."""
+        """Whether a whole row or column is zero where no zero was expected: no rounding makes it so."""
         have, want = self.sample
         return any(((have == 0).all(axis) & (want != 0).all(axis)).any() for axis in (0, 1))
 
@@ -192,7 +192,7 @@ class ArrayPair:
 
     @cached_property
     def scale(self) -> float:
-        """Size of the largest value of the sample, at hand or expected: the smaller one, of which roundings are."""
+        """Largest value of the sample, at hand or expected, whichever is smaller: roundings are relative to it."""
         return min(filter(None, map(_largest, self.sample)), default=1.0)
 
     def within(self, how: str) -> float:

@@ -32,7 +32,7 @@ MIN_DISTANCES = 5
 MAX_COLUMNS = 1 << 12
 # Units in the last place by which a value may miss its slope times the distance, as products of rounded factors do.
 MAX_ULP_OFF = 4.0
-# Note on a trained bias, of which only the index is compared.
+# Note on a trained bias; its index alone is compared.
 CAUSAL = "a causal mask hides the keys after the query"
 
 

@@ -1122,3 +1122,16 @@ def test_the_scaled_length_in_place_of_the_original_one_is_told(ask):
     np.savez("c.npz", cos=table["cos"], sin=table["sin"])
     recipe = "rope:dim=64,scaling=yarn,factor=40,original-max=4096,mscale=1,mscale-all-dim=1,len=256"
     ask("compare", "c.npz", recipe).ends(1).says("original-max 163840 where 4096 was expected").never("beta-fast")
+
+
+def test_numbers_that_float16_rounds_are_no_sines(ask):
+    values = np.arange(2080, dtype=np.float32).reshape(260, 8)
+    np.save("want.npy", values)
+    np.save("have.npy", values.astype(np.float16))
+    ask("compare", "have.npy", "want.npy").ends(1).never("sines", "stacked")
+
+
+def test_sines_against_cosines_are_said_to_be_sines(ask):
+    for name in ("cos", "sin"):
+        np.save(f"{name}.npy", component(name, "half"))
+    ask("compare", "sin.npy", "cos.npy").ends(1).says("rope:dim=64", "(sines alone)")

@@ -51,7 +51,7 @@ def identify(profile: Profile) -> Iterator[Candidate]:
         table = profile.table | {"form": "distance" if profile.form == "distance" else "index"}
         own = Candidate("t5", keys, table, trained=not indexed, doubts=() if usual else doubts)
         hidden = profile.masked == "-inf"
-        twice = f"the same as bidirectional=true,buckets={2 * buckets}, of which the mask hides the upper half"
+        twice = f"the same as bidirectional=true,buckets={2 * buckets}: the mask hides its upper half"
         yield replace(own, notes=(*notes, *doubts * usual, *(twice, CAUSAL) * hidden))
         if hidden:
             other = {**keys, "buckets": str(2 * buckets), "bidirectional": "true"}
