@@ -88,7 +88,8 @@ def _causes(actual: Tabular, expected: Table, held: list[biases.Lines], compared
     kinds = [one.kind for one in described]
     several = best is not None and best.table.source.keys().get("heads") != "1"
     # a part of the heads may look like other slopes, or like fewer heads with another bias-max
-    part = "slope_values" in kinds or ("heads" in kinds and (len(kinds) > 1 or not several))
+    of_more = best is not None and any(note.startswith("slopes of") for note in best.candidate.notes)
+    part = ("slope_values" in kinds and not of_more) or ("heads" in kinds and (len(kinds) > 1 or not several))
     if described and not part:
         return described
     if found := _placed(actual, expected) or described:
@@ -240,9 +241,8 @@ def _strides(lines: biases.Lines, window: ImageWindow) -> list[Finding]:
         return [Finding("index", "the index counts columns first: (dx + w - 1)(2h - 1) + dy + h - 1")]
     text = "the {}'s offset is multiplied by {} where {} was expected"
     texts = [text.format(*one) for one in (("row", row, want), ("column", column, 1)) if one[1] != one[2]]
-    if same != (usual := (height - 1) * row + (width - 1) * column):
-        at = f"equal places have the entry {same} where {usual} was expected"
-        texts.append(at if same else "h - 1 and w - 1 are not added to the offsets")
+    if same == 0:  # any other number is said to be added to all values
+        texts.append("h - 1 and w - 1 are not added to the offsets")
     return [Finding("index", text) for text in texts]
 
 
