@@ -102,6 +102,7 @@ def leave(status: int) -> NoReturn:
     waited = any(not thread.daemon and thread is not threading.main_thread() for thread in threading.enumerate())
     if waited or sys.flags.inspect or sys.flags.interactive or _is_watched():
         sys.exit(status)
+    keep_connections()  # zarr's event loop writes to its own closed socket when it ends
     try:
         atexit._run_exitfuncs()
         sys.stdout.flush()

@@ -4,6 +4,7 @@ import errno
 import io
 import os
 import signal
+import subprocess
 import sys
 import threading
 
@@ -109,6 +110,22 @@ def test_a_process_leaves_at_once_unless_something_waits(ends, monkeypatch, caps
     monkeypatch.setattr("atexit._run_exitfuncs", lambda: exec("raise OSError"))
     with pytest.raises(SystemExit):
         process.leave(1)
+
+
+def test_what_writes_to_a_closed_socket_at_the_end_changes_no_status():
+    lines = (
+        "import atexit, contextlib, os",
+        "from pecli.process import become_command, leave",
+        "become_command()",
+        "reader, writer = os.pipe()",
+        "os.close(reader)",
+        "def last():",
+        "    with contextlib.suppress(BrokenPipeError):",
+        "        os.write(writer, b'x')",
+        "atexit.register(last)",
+        "leave(3)",
+    )
+    assert subprocess.run([sys.executable, "-c", "\n".join(lines)], check=False).returncode == 3
 
 
 def test_a_tracer_is_noticed(monkeypatch):
