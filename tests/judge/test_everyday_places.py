@@ -120,3 +120,18 @@ def test_a_table_of_mostly_nan_is_unknown():
         pecli.identify(changed(table, lambda values: np.where(np.arange(24)[:, None] > 3, np.nan, values))).recipe
         is None
     )
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        (np.delete(np.arange(512), 350), "row 350 is missing, later rows have moved up"),
+        (np.minimum(np.arange(512), 300), "rows 301 to 511 repeat row 300"),
+        (np.arange(512) % 256, "rows from 256 on repeat the first 256"),
+    ],
+)
+def test_identify_says_how_rows_differ_from_the_nearest_recipe(rows, said):
+    found = pecli.identify({name: values[rows] for name, values in cache(angles(512, 64)).items()})
+    assert found.confidence == "unknown"
+    assert f"nearest: rope:dim=64,len={len(rows)}" in str(found)
+    assert f"compared with it: {said}" in str(found)
