@@ -146,7 +146,7 @@ def identify(subject: Any, *, positions: Any = None) -> Identification:
     >>> identify(np.sqrt(np.arange(64))[:, None] * [1.0, 0.1]).confidence
     'unknown'
     """
-    from pecli.judge.identify import identify as identified
+    from pecli.judge.compare import identified
     from pecli.tables.alignment import take_usual_type
 
     if positions is not None:

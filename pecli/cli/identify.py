@@ -34,7 +34,8 @@ def command(options: IdentifyOptions) -> int:
     """Find the recipe that gives the values of a table."""
     from pecli.cli.inspect import check_computed, inspection_view, open_table_of
     from pecli.inspect.statistics import inspect_table, preview
-    from pecli.judge.identify import identify, identify_printed
+    from pecli.judge.compare import identified
+    from pecli.judge.identify import identify_printed
     from pecli.tables.alignment import take_usual_type
     from pecli.tables.sources import read_source
 
@@ -46,7 +47,7 @@ def command(options: IdentifyOptions) -> int:
     take_usual_type(table)
     with progress_for("identifying", options, table) as advance:
         read = table if advance is None or source.is_recipe else Counted(table, advance)
-        found = identify(read, _positions(source, options))
+        found = identified(read, _positions(source, options))
         if options.digits is not None and found.arithmetic != f"{options.digits} decimals":
             found = identify_printed(read, options.digits)  # the first columns of a wider table, too
 

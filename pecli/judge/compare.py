@@ -1,11 +1,18 @@
-"""Compares two tables; why they differ is looked for only when it is asked."""
+"""Compares two tables, or an unknown one with the nearest recipe; causes are looked for when they are asked for."""
 
 from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from pecli.spec.tabular import Tabular
 from pecli.tables.comparison import Comparison, Finding, Progress, compare_tables
 from pecli.tables.figures import Tolerance
 from pecli.tables.table import Table
+
+if TYPE_CHECKING:
+    from pecli.judge.description import Identification
+    from pecli.judge.planes import Floats
 
 
 def compare(a: Tabular, b: Tabular, tolerance: Tolerance | None = None, progress: Progress = None) -> Comparison:
@@ -40,3 +47,17 @@ def compare(a: Tabular, b: Tabular, tolerance: Tolerance | None = None, progress
 def explained(a: Tabular, b: Tabular) -> list[Finding]:
     """Return why two tables differ."""
     return compare(a, b).findings
+
+
+def identified(table: Tabular, positions: Floats | None = None) -> Identification:
+    """Identify a table as :func:`pecli.judge.identify.identify`; of an unknown one, say how it differs from the nearest."""
+    from pecli.judge.identify import MIN_EXPLAINED_NEAREST, identify
+    from pecli.judge.located import VAGUE
+    from pecli.tables.alignment import table_like
+    from pecli.tables.sources import read_source
+
+    found = identify(table, positions)
+    if found.recipe or not found.nearest or found.nearly < MIN_EXPLAINED_NEAREST:
+        return found
+    causes = [one for one in explained(table, table_like(read_source(found.nearest), table)) if one.kind not in VAGUE]
+    return replace(found, notes=tuple(f"compared with it: {one.text}" for one in causes))

@@ -15,7 +15,7 @@ from pecli.judge.bias_differences import bias_differences
 from pecli.judge.description import factor_text, harmless
 from pecli.judge.difference import Expected, key_lines, other_frequencies, wave_differences
 from pecli.judge.grid_differences import grid_differences
-from pecli.judge.identify import MAX_FREQUENCY_DIGITS, PAIRS, identify_digits, identify_vector, is_large, recognised
+from pecli.judge.identify import MAX_FREQUENCY_DIGITS, PAIRS, identify, identify_digits, identify_vector, is_large
 from pecli.judge.located import MAX_REST_SHARE, VAGUE, ArrayPair, located, place
 from pecli.judge.located import floats as read_floats
 from pecli.judge.orders import numbered, numbered_are
@@ -55,7 +55,7 @@ def explain(actual: Tabular, expected: Tabular, found: Comparison) -> list[Findi
         table = expected if isinstance(expected, Table) else _parsed(expected.recipe)
         if table is not None:
             return _described(actual, table, found) or _located(actual, expected)
-        named = recognised(expected)
+        named = identify(expected)
         table = _parsed(named.recipe) if named.confidence == "sure" else None
         if table is not None and named.equal is not None and _size(table) < _size(expected):  # the others are empty
             table = None
@@ -102,7 +102,7 @@ def _lone_row(actual: Tabular, expected: Tabular) -> list[Finding]:
 
 def _identified(actual: Tabular, table: Table, found: Comparison) -> list[Finding]:
     """Return how the recipes of two files differ that are both certain: in rounding alone, or in parameters."""
-    own = recognised(actual)
+    own = identify(actual)
     have = _parsed(own.recipe) if own.confidence == "sure" else None
     if have is None or have.source != table.source:
         return _parameters(own.recipe, table) if have is not None else []
@@ -298,7 +298,7 @@ def _located(actual: Tabular, expected: Tabular, *, tensors: bool = False) -> li
         return named
     if any(left.plain_shape != right.plain_shape for left, right in pairs):
         return findings
-    own = recognised(actual)
+    own = identify(actual)
     if own.recipe is None or own.confidence == "unknown":
         return findings
     table = _parsed(own.recipe)

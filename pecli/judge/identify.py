@@ -17,7 +17,6 @@ from pecli.judge import waves
 from pecli.judge.biases import identify_bias
 from pecli.judge.description import MAX_ULP_NAMED, Identification, Tally, statistics_of
 from pecli.judge.grids import identify_grid
-from pecli.judge.located import VAGUE
 from pecli.judge.located import floats as read_floats
 from pecli.judge.orders import numbered_are
 from pecli.judge.planes import (
@@ -298,17 +297,6 @@ def identify(table: Tabular, positions: Floats | None = None) -> Identification:
     PecliError
         If the positions are others, or not as many as rows.
     """
-    found = recognised(table, positions)
-    if found.recipe or not found.nearest or found.nearly < MIN_EXPLAINED_NEAREST:
-        return found
-    from pecli.judge.compare import explained  # which imports this module
-
-    causes = [one for one in explained(table, table_like(read_source(found.nearest), table)) if one.kind not in VAGUE]
-    return replace(found, notes=tuple(f"compared with it: {one.text}" for one in causes))
-
-
-def recognised(table: Tabular, positions: Floats | None = None) -> Identification:
-    """Return an identification without the causes by which an unknown table differs from the nearest recipe."""
     with np.errstate(all="ignore"):  # a file may hold any number
         found = _identified(table, positions)
         if found.recipe is None and positions is None:
