@@ -50,7 +50,7 @@ def explained(a: Tabular, b: Tabular) -> list[Finding]:
 
 
 def identified(table: Tabular, positions: Floats | None = None) -> Identification:
-    """Identify a table as :func:`pecli.judge.identify.identify`; of an unknown one, say how it differs from the nearest."""
+    """Return what `judge.identify` says of a table; of an unknown one, also why it differs from the nearest recipe."""
     from pecli.judge.identify import MIN_EXPLAINED_NEAREST, identify
     from pecli.judge.located import VAGUE
     from pecli.tables.alignment import table_like
