@@ -140,7 +140,7 @@ def _table(arrays: Sequence[ArrayComparison], names: tuple[str, str], *, every: 
 
 
 def _place(place: Place | None) -> str:
-    return "" if place is None else f"[{', '.join(map(str, place.index))}]"
+    return "" if place is None else f"[{', '.join(map(str, place.index))}]" + f".{place.part}" * bool(place.part)
 
 
 def details(found: ArrayComparison) -> Iterator[str]:

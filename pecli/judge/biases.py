@@ -18,6 +18,7 @@ from pecli.judge.orders import numbered
 from pecli.judge.planes import Plane, effective_dtype
 from pecli.numbers.blocks import in_blocks
 from pecli.numbers.dtypes import GRIDS
+from pecli.numbers.printing import limit
 from pecli.numbers.rounding import units
 from pecli.spec.catalogue import CATALOGUE
 from pecli.spec.hooks import Values
@@ -678,7 +679,7 @@ def verdict(found: Fit, table: Tabular) -> Identification:
     notes = [*candidate.notes, *candidate.doubts, *found.places]
     if found.max_ulp:
         which = "every value" if not found.unexplained else "each of the others"
-        within = f"{which} is within {math.ceil(found.max_ulp)} ulp ({found.residual:.2g}) of the exact one"
+        within = f"{which} is within {math.ceil(found.max_ulp)} ulp and {limit(found.residual, 2)} of the exact one"
         notes.append(f"{found.arithmetic} rounding: {within}")
     left = [a.name for a in table.arrays if a.name not in found.arrays]
     if left:

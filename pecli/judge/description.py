@@ -51,7 +51,7 @@ def value_words(have: float, want: float, dtype: str) -> str:
 def harmless(how: str, most: float, ulp: int) -> Finding:
     """Return the finding on a rounding, with the tolerance that accepts it."""
     few = 0 < ulp <= MAX_ULP_NAMED
-    size, option = (f"{ulp} ulp ({limit(most, 2)})", f"--ulp {ulp} or ") if few else (limit(most, 2), "")
+    size, option = (f"{ulp} ulp and {limit(most, 2)}", f"--ulp {ulp} or ") if few else (limit(most, 2), "")
     accepts = f"{option}--atol {at_least(most * (1 + 2.0**-26), 1)} accepts it"
     return Finding("rounding", f"{how}, at most {size}: harmless; {accepts}")
 

@@ -79,17 +79,20 @@ def place_of(number: int, shape: tuple[int, ...]) -> tuple[int, ...]:
 
 @dataclass(frozen=True)
 class Place:
-    """One pair of corresponding values, with its index."""
+    """One pair of corresponding values, with its index; of complex values, of which part."""
 
     array: str
     index: tuple[int, ...]
     left: float
     right: float
     difference: float
+    part: str = ""
 
     def as_dict(self) -> dict[str, Any]:
         """Return the JSON object of the value."""
-        return {"array": self.array, "index": self.index, "values": [self.left, self.right], "abs": self.difference}
+        part = {"part": self.part} if self.part else {}
+        values = [self.left, self.right]
+        return {"array": self.array, "index": self.index, **part, "values": values, "abs": self.difference}
 
 
 @dataclass(frozen=True)
@@ -281,10 +284,10 @@ class Pairing:
         r, column = divmod(flat, x.shape[1])
         left, right = (values[r, column].item() for values in (x, y))
         difference = 0.0 if left == right or (left != left and right != right) else float(abs(left - right))
-        column //= self.parts
-        inner = place_of(column, self.row_shape)
+        part = ("real", "imag")[column % 2] if self.parts == 2 else ""
+        inner = place_of(column // self.parts, self.row_shape)
         size = math.inf if difference != difference else difference
-        return Place(self.left.name, (*self.row(row + r), *inner), left, right, size)
+        return Place(self.left.name, (*self.row(row + r), *inner), left, right, size, part)
 
 
 def compare_block(pairing: Pairing, overlap: RowOverlap) -> tuple[Figures, int]:

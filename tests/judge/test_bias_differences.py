@@ -194,7 +194,7 @@ def test_a_spoiled_value_is_located_behind_the_cause():
 def test_roundings_are_harmless_and_say_what_accepts_them():
     plain = alibi(12, N, "f8")
     (said,) = found(plain, "alibi:heads=12,len=32,dtype=float64")
-    assert said == "float64 rounding, at most 1 ulp (3.6e-15): harmless; --ulp 1 or --atol 4e-15 accepts it"
+    assert said == "float64 rounding, at most 1 ulp and 3.6e-15: harmless; --ulp 1 or --atol 4e-15 accepts it"
     exact = Table.parse("alibi:heads=12,len=32,dtype=float64")["bias"]
     assert np.abs(plain - exact).max() <= 4e-15
     (said,) = found(plain, "alibi:heads=12,len=32")

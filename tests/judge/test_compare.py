@@ -347,6 +347,9 @@ def test_complex_numbers_are_counted_whole(tmp_path):
     a = np.arange(27).reshape(9, 3) * (1 + 1j)
     found = compared(tmp_path, a, a + np.array([0.5j, 1 + 1j, 0]))
     assert found.verdict == "different: 18 of 27 values differ (66.7 %)"
+    assert found.arrays[0].figures.places()["first"] == {
+        "array": "array", "index": (0, 0), "part": "imag", "values": [0.0, 0.5], "abs": 0.5,
+    }  # fmt: skip
 
 
 def test_an_encoding_that_takes_its_length_from_the_table_stands_beside_others(pecli):
