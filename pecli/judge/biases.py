@@ -650,7 +650,7 @@ def distance_of(table: Tabular) -> str | None:
                     some = ", ".join(f"{slope:.4g}" for slope in slopes[:4])
                     other = ": ALiBi's have the other sign" * (by == "the distance")
                     return f"{what} in proportion to {by}, slopes {some}{other}"
-            return f"{what} that depends on the distance of query and key alone, by no known rule"
+            return f"{what} that depends on key minus query alone; no recipe was found"
     return None
 
 
@@ -673,7 +673,7 @@ def verdict(found: Fit, table: Tabular) -> Identification:
     if not is_named(found):
         if candidate.trained or candidate.absolute or found.equal < MIN_SHARE_NEAREST:
             return Identification(None, "unknown")
-        nearest = f"nearest: {recipe}" if candidate.fitted <= MAX_DIGITS_CHOSEN else "the numbers follow no known rule"
+        nearest = f"nearest: {recipe}" if candidate.fitted <= MAX_DIGITS_CHOSEN else "no recipe was found"
         own = candidate.notes if found.explained >= MIN_SHARE_LIKELY else ()
         return Identification(None, "unknown", measured=(*own, nearest, *found.places))
     notes = [*candidate.notes, *candidate.doubts, *found.places]

@@ -5,7 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from pecli.spec.tabular import Tabular
+import numpy as np
+
+from pecli.spec.recipe import join_recipe, split_recipe
+from pecli.spec.tabular import InMemory, Tabular
 from pecli.tables.comparison import Comparison, Finding, Progress, compare_tables
 from pecli.tables.figures import Tolerance
 from pecli.tables.table import Table
@@ -57,7 +60,27 @@ def identified(table: Tabular, positions: Floats | None = None) -> Identificatio
     from pecli.tables.sources import read_source
 
     found = identify(table, positions)
-    if found.recipe or not found.nearest or found.nearly < MIN_EXPLAINED_NEAREST:
+    nearest = None if found.recipe or positions is not None else found.nearest or _recipe_of_half(table)
+    if nearest is None:
         return found
-    causes = [one for one in explained(table, table_like(read_source(found.nearest), table)) if one.kind not in VAGUE]
-    return replace(found, notes=tuple(f"compared with it: {one.text}" for one in causes))
+    findings = explained(table, table_like(read_source(nearest), table))
+    if found.nearly < MIN_EXPLAINED_NEAREST and any(one.kind in ("place", "rest") for one in findings):
+        return found
+    said = f"compared with {'it' if found.nearly >= MIN_EXPLAINED_NEAREST else nearest}"
+    return replace(found, notes=tuple(f"{said}: {one.text}" for one in findings if one.kind not in VAGUE))
+
+
+def _recipe_of_half(table: Tabular) -> str | None:
+    """Return the recipe of the last or the first half of the rows, such as those behind padding, from position 0."""
+    from pecli.judge.identify import identify, is_large
+
+    if is_large(table) or any(len(array.shape) < 2 for array in table.arrays):
+        return None
+    wholes = {array.name: table.read(array.name) for array in table.arrays}
+    rows = {name: whole.reshape(-1, *whole.shape[-2:])[0] for name, whole in wholes.items()}
+    for half in (1, 0):
+        own = identify(InMemory({name: np.array_split(values, 2)[half] for name, values in rows.items()}))
+        if own.confidence == "sure" and own.recipe:
+            name, keys = split_recipe(own.recipe)
+            return join_recipe(name, {key: value for key, value in keys.items() if key not in ("len", "start")})
+    return None

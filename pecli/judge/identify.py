@@ -623,13 +623,12 @@ def _measured_only(measured: Measured, nearest: waves.WaveName | None, explained
     if not reading.is_angles and abs(pairs.magnitude - 1) > 4 * pairs.magnitude_error:
         text += f", magnitude {pairs.magnitude:.4g}"
     if nearest is None or explained < MIN_EXPLAINED_NEAREST:
-        what = "frequencies" if nearest is None else "values"
         if pairs.count > 1:
             steps = pairs.steps[np.isfinite(pairs.errors)]  # others are too slow to be measured
             steps = np.sort(steps if reading.is_angles else wrapped(steps))[::-1]
             even = len(steps) >= MIN_SURE_FREQUENCIES and np.ptp(np.diff(steps)) <= MAX_UNEVEN * np.ptp(steps)
-            rule = "are evenly spaced" if even and nearest is None else "follow no known rule"
-            text += f"; the {what} {rule}: {steps[0]:.4g} to {steps[-1]:.4g} radians a row"
+            rule = "the frequencies are evenly spaced:" if even and nearest is None else "no recipe was found:"
+            text += f"; {rule} {steps[0]:.4g} to {steps[-1]:.4g} radians a row"
             text += f" in the {len(steps)} that can be measured" * (len(steps) < pairs.count)
             fast = np.arange(pairs.count) < max(2, pairs.count // 4)
             base = next(pairs.bases(np.arange(pairs.count) / pairs.count, some=fast), None)

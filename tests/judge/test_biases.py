@@ -186,9 +186,7 @@ def test_kernels_of_free_numbers_are_unknown_with_what_was_measured():
     pairs = np.random.default_rng(1).uniform(0.1, 2, (4, 2))
     found = told(curves("f4", lambda d, a, b: -a * np.log1p(b * d), pairs))
     assert found.confidence == "unknown"
-    assert found.measured == (
-        "a bias of 4 heads that depends on the distance of query and key alone, by no known rule",
-    )
+    assert found.measured == ("a bias of 4 heads that depends on key minus query alone; no recipe was found",)
 
 
 @pytest.mark.parametrize("n", [3, 5, 7])

@@ -135,3 +135,16 @@ def test_identify_says_how_rows_differ_from_the_nearest_recipe(rows, said):
     assert found.confidence == "unknown"
     assert f"nearest: rope:dim=64,len={len(rows)}" in str(found)
     assert f"compared with it: {said}" in str(found)
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_identify_knows_a_cache_behind_padding(first):
+    positions = np.concatenate([np.full(6, first), np.arange(34)])
+    found = pecli.identify({name: values[positions] for name, values in cache(angles(40, 64)).items()})
+    said = "rows 1 to 6 repeat row 0" if first == 0 else "rows 0 to 5 repeat row 1"
+    assert f"compared with rope:dim=64: {said}" in str(found)
+
+
+def test_identify_says_nothing_of_the_nearest_recipe_where_it_leaves_values():
+    both = np.concatenate([cache(angles(30, 64))["cos"], np.random.default_rng(0).normal(size=(30, 32))])
+    assert "compared with" not in str(pecli.identify({"cos": both}))
