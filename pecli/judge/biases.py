@@ -283,7 +283,7 @@ def fit_table(
         other = next((o for o in own if _matches(lines, o)), None)
         index = next((o for o in own if o.name == "index" and lines.shape[-len(o.shape) :] == o.shape), None)
         if other is not None and not candidate.trained:
-            pairs = _values(lines, other)
+            pairs = _values(lines, other, candidate.columns)
             if change is not None:
                 pairs = ((start, actual, change(other.name, values, start)) for start, actual, values in pairs)
         elif index is not None and lines.dtype in GRIDS:
@@ -316,10 +316,13 @@ def _matches(actual: Lines, other: Lines) -> bool:
     return repeated or batched
 
 
-def _values(actual: Lines, other: Lines) -> Iterator[tuple[int, Floats, Floats]]:
+def _values(
+    actual: Lines, other: Lines, columns: NDArray[np.int64] | None = None
+) -> Iterator[tuple[int, Floats, Floats]]:
     blocks = in_blocks(0, other.count, BLOCK_VALUES // max(1, actual.width))
     for copy, at in product(range(0, actual.count, other.count), blocks):
         values = np.tile(other.read(at.start, at.stop), actual.width // other.width)  # of slopes, copies in one row
+        values = values if columns is None else values[:, columns[copy // other.count % len(columns)]]
         yield copy + at.start, actual.read(copy + at.start, copy + at.stop), values
 
 

@@ -70,6 +70,8 @@ class Candidate:
         What the values leave open, such as a range of a parameter; the answer is then at most likely.
     open : tuple of str
         Parameters that the values say nothing of, such as the width of vectors that an index chooses.
+    columns : (copies, keys) int64, optional
+        Column of its table that each key holds, in each copy that the file has of it.
     """
 
     name: str
@@ -82,6 +84,7 @@ class Candidate:
     trained: bool = False
     doubts: tuple[str, ...] = ()
     open: tuple[str, ...] = ()
+    columns: Integers | None = None
 
 
 @dataclass(frozen=True)

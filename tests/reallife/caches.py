@@ -429,6 +429,25 @@ cache_of(
     "alibi:heads=12,bias=key-position,queries=1",
     lambda: np.tile((slopes(12)[:, None, None] * np.arange(64)).astype(F32), (2, 1, 1)),
 )
+
+
+def bloom(heads, masks):
+    masks = np.array(masks)
+    positions = ((masks.cumsum(-1) - 1) * masks)[:, None, :].astype(F32)
+    return (slopes(heads)[None, :, None] * positions).reshape(-1, 1, masks.shape[1])
+
+
+for heads, masks, kind in (
+    (8, [[1] * 30 + [0] * 10], F32),
+    (16, [[0] * 7 + [1] * 43], np.float16),
+    (12, [[1] * 50, [0] * 20 + [1] * 30, [1] * 10 + [0] * 40], np.float64),
+):
+    cache_of(
+        f"bloom alibi, {heads} heads, {len(masks)} masks of padding",
+        f"alibi:heads={heads},bias=key-position,queries=1",
+        lambda heads=heads, masks=masks, kind=kind: bloom(heads, masks).astype(kind),
+        "build_alibi_tensor",
+    )
 cache_of(
     "alibi of 14 heads, finfo.min for -inf",
     "alibi:heads=14,mask=causal",

@@ -12,7 +12,7 @@ import numpy as np
 
 from pecli.encodings.bias.alibi import alibi_slopes
 from pecli.numbers.decimals import digits, join_list, number_text, shortest
-from pecli.spec.profiles import Candidate, Floats, Profile
+from pecli.spec.profiles import Candidate, Floats, Integers, Profile
 
 # Relative error of a slope that was read off values of a type; float32 as torch's powers leave it.
 PRECISION = {"bfloat16": 2.0**-8, "float16": 2.0**-11, "float32": 2.0**-22, "float64": 2.0**-48}
@@ -33,7 +33,7 @@ KINDS: tuple[tuple[str, str], ...] = (
 
 def identify(profile: Profile) -> Iterator[Candidate]:
     """Yield biases in proportion to the distance or the key, and slopes by themselves."""
-    for bias, slopes, mask, notes, table in _slopes(profile):
+    for bias, slopes, mask, notes, table, columns in _slopes(profile):
         heads, dtype = len(slopes), profile.effective_dtype
         keys, part, ulp = ({"heads": str(heads), "bias": bias, **mask}, part_of(slopes, dtype), _allowed(heads, dtype))
         own = list(_rules(slopes, dtype, whole=bool(part)))
@@ -42,7 +42,7 @@ def identify(profile: Profile) -> Iterator[Candidate]:
             own_notes = (*notes, f"the same as {part[0]}") if part and words["bias-max"] != "8" else notes
             for key, kind in KINDS:
                 given = {**keys, **words, **({key: kind} if key else {})}
-                yield Candidate("alibi", given, table, own_notes, ulp=ulp)
+                yield Candidate("alibi", given, table, own_notes, ulp=ulp, columns=columns)
         if part:
             given = {**keys, "slope-values": join_list(part[1], "+")}
             yield Candidate("alibi", given, table, (part[0], *notes), ulp=_allowed(part[2], dtype))
@@ -53,18 +53,22 @@ def identify(profile: Profile) -> Iterator[Candidate]:
             yield Candidate("alibi", given, table, own_notes, ALL_DIGITS, ulp=2 * ulp)
 
 
-def _slopes(profile: Profile) -> Iterator[tuple[str, Floats, dict[str, str], tuple[str, ...], dict[str, str]]]:
-    """Yield the form, the slope of each head, the mask, further notes, and the table's own keys."""
+Slopes = tuple[str, Floats, dict[str, str], tuple[str, ...], dict[str, str], Integers | None]
+
+
+def _slopes(profile: Profile) -> Iterator[Slopes]:
+    """Yield the form, the slope of each head, the mask, notes, the table's own keys, and the columns that keys hold."""
     copies = (f"{profile.copies} copies of it, as of a batch or of ranks",) if profile.copies > 1 else ()
     if profile.by == "slopes":
         if profile.heads > 1 or profile.name == "slopes":
-            yield "symmetric", profile.values[:, 0], {}, copies, profile.table
+            yield "symmetric", profile.values[:, 0], {}, copies, profile.table, None
     elif profile.by == "distance" and not profile.integral and profile.form != "past":
         one_side = bool(profile.masked) or not (profile.at[profile.known] > 0).any()
         slopes = profile.slopes(-np.abs(profile.at), (profile.at <= 0) | (not one_side))
         if slopes is not None:
             note = "keys after the query hold 0, where -inf would hide them"
-            yield "symmetric", slopes, profile.mask, (note,) if profile.masked == "0" else (), profile.table
+            notes = (note,) if profile.masked == "0" else ()
+            yield "symmetric", slopes, profile.mask, notes, profile.table, None
     elif profile.by == "key" and profile.known.any() and not (profile.integral and profile.heads == 1):
         last = profile.keys - 1
         values, at = profile.seen
@@ -74,7 +78,34 @@ def _slopes(profile: Profile) -> Iterator[tuple[str, Floats, dict[str, str], tup
             slopes = profile.slopes(profile.at + first, np.ones(len(profile.at), bool))
             if slopes is not None:
                 table = profile.table | ({} if first in (0, -last) else {"start": str(int(first))})
-                yield "last-key" if first == -last else "key-position", slopes, profile.mask, copies, table
+                yield "last-key" if first == -last else "key-position", slopes, profile.mask, copies, table, None
+        if not profile.integral and profile.keys > 2 and (padded := _padded(profile)) is not None:
+            yield "key-position", padded[0], profile.mask, (*copies, *padded[2]), profile.table, padded[1]
+
+
+def _padded(profile: Profile) -> tuple[Floats, Integers, tuple[str, ...]] | None:
+    """Return the slopes, the position of each key in each copy, and notes; None where only the first key is at 0.
+
+    In batches of BLOOM, keys of padding are at position 0, on whichever side they are.
+    """
+    values, at = np.nan_to_num(profile.values), np.arange(profile.keys)
+    zero = values == 0
+    positions = at - np.maximum.accumulate(np.where(zero, at, 0), axis=1)
+    firsts = np.argmax(positions == 1, axis=1)
+    slopes = values[np.arange(len(values)), firsts]
+    heads = next(h for h in range(1, len(slopes) + 1) if len(slopes) % h == 0 and (slopes[h:] == slopes[:-h]).all())
+    copies = zero[::heads]
+    many = np.count_nonzero(copies.sum(axis=1) > 1)
+    if heads == 1 or not many or not zero[:, 0].all() or (zero != copies.repeat(heads, axis=0)).any():
+        return None
+    if len(copies) > 1:
+        text = f"{len(copies)} copies of it, as of a batch; {many} of them with padding at position 0"
+        return slopes[:heads], positions[::heads], (text,)
+    first, last = int(firsts[0]) - 1, profile.keys - 1 - int(np.flatnonzero(positions[0])[-1])
+    sides = [f"the {side} {count}" for side, count in (("first", first), ("last", last)) if count]
+    notes = (f"padding at position 0: {' and '.join(sides)} of {profile.keys} keys",) if sides else ()
+    again = ("positions start again within the keys",) if copies.sum() > 1 + first + last else ()
+    return slopes[:heads], positions[::heads], notes + again
 
 
 def _allowed(heads: int, dtype: str) -> float:
