@@ -212,8 +212,11 @@ def _frequencies(actual: Tabular, table: Table, found: Comparison) -> list[Findi
     want = floats(table.read(table.arrays[0].name), table.arrays[0].dtype).astype(np.float64).ravel()
     own = identify_vector(actual)
     if len(values) != len(want):
-        twice = len(values) == 2 * len(want) and np.array_equal(values[: len(want)], values[len(want) :])
+        halves = values[: len(want)], values[len(want) :]
+        twice = any(np.array_equal(*both) for both in (halves, (values[::2], values[1::2])))
         more = f": those of {own.recipe}" if own is not None else ": each stands twice" if twice else ""
+        if len(values) < len(want) and np.allclose(values, want[: len(values)], MAX_REPEAT_GAP, 0):
+            more = f": {numbered_are('pair', np.arange(len(values), len(want)))} missing"
         return [Finding("shape", f"{len(values)} frequencies where {len(want)} were expected{more}")]
     if found.total.max_ulp <= MAX_POWER_ULP and np.allclose(values, want, MAX_POWER_GAP, 0):
         return [harmless("rounding alone", found.total.max_abs, found.total.max_ulp)]
@@ -229,13 +232,17 @@ def _frequencies(actual: Tabular, table: Table, found: Comparison) -> list[Findi
         values = named.named.frequencies if printed else values  # whose digits are no other base's
     if text := _frequency_words(values, want, kind):
         return [Finding("frequency", text)]
-    times = _times(values, want, kind)
-    tables = [one for one in _as_tables(values, table) if not (times and one.kind == "frequency")]
-    for one in (*tables, *lines, *times, *_located(actual, table)[:1]):
+    factor = _times(values, want, kind)
+    certain = own is not None and own.confidence == "sure" and len(lines) == 1
+    less = [*["frequency"] * (certain or bool(factor)), *["parameter"] * bool(lines)]
+    tables = [one for one in _as_tables(values, table) if one.kind not in less]
+    for one in (*tables, *lines, *factor, *_located(actual, table)[:1]):
         if one.kind not in VAGUE and not OF_TABLES.search(one.text):  # else it is not true of the list
             return [one._replace(text=one.text.partition(": first beyond")[0])]
-    own_ends, wanted_ends = (f"{side.max():.4g} to {side.min():.4g}" for side in (values, want))
-    return [Finding("frequency", f"frequencies from {own_ends} where {wanted_ends} were expected")]
+    bad = np.flatnonzero(values != want)
+    ratios = values[bad] / want[bad]
+    times = f"{ratios.min():.5g} to {ratios.max():.5g} times"
+    return [Finding("frequency", f"{numbered_are('frequency', bad)} {times} as high as expected")]
 
 
 def _frequency_words(values: Floats, want: Floats, kind: str) -> str:

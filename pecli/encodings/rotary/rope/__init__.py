@@ -218,13 +218,22 @@ def mistakes(keys: Mapping[str, str]) -> Iterator[Change]:
     if "original-max" in keys:
         from pecli.spec.measured import LENGTHS  # loads NumPy
 
-        lengths = (Decimal(keys.get("factor", 1)), *LENGTH_RATIOS)  # the scaled length first
-        ratios = (number_text(int(keys["original-max"]) * times) for times in lengths)
-        yield from other_values(keys, "original-max", *dict.fromkeys((*ratios, *map(str, LENGTHS))))
+        times = Decimal(keys.get("factor", 1))
+        ratios = (str(int(int(keys["original-max"]) * ratio)) for ratio in (times, 1 / times, *LENGTH_RATIOS))
+        yield from other_values(keys, "original-max", *dict.fromkeys(ratios))
+        for length in sorted(LENGTHS, key=_is_odd):  # where the ends of the ramp are whole, several give the same
+            near = " or one near it" * (_is_odd(length) and keys.get("truncate") == "true")
+            text = f"original-max {length}{near} where {keys['original-max']} was expected"
+            yield Change("original-max", text, {"original-max": str(length)})
     yield from _defaults(scaling, keys)
     for factor in LINEAR_FACTORS:
         phrase = f"linear factor {factor} applied beside scaling {name}: every angle is {factor} times too small"
         yield Change("scaling", phrase, step=Fraction(1, factor))
+
+
+def _is_odd(length: int) -> bool:
+    """Whether a length is neither a power of two nor a multiple of 8192, as models have."""
+    return length % 8192 != 0 and length & (length - 1) != 0
 
 
 # What is made of a plain frequency, the scaled one and the factor by a wrong formula, and the words for it.

@@ -224,7 +224,7 @@ def _by_rotations(plain: Floats, share: Floats, doubt: Floats) -> Iterator[Ramp]
         keys |= {} if low == 1 else {"low-freq-factor": f"{low:g}"}
         keys |= {} if high == 4 else {"high-freq-factor": f"{high:g}"}
         shares = np.clip((length * rotations - low) / max(high - low, 1e-20), 0, 1)
-        yield keys, shares, 2.0 * (high not in (1, 4))
+        yield keys, shares, 2.0 * (high not in (1, 4) or (high == low and length != 8192))
         if high == 32:
             yield {"scaling": "yarn", "original-max": str(length), "ramp": "rotations"}, shares, 1.5
 
