@@ -178,7 +178,8 @@ def _groups(table: Tabular) -> Iterator[tuple[Plane, ...]]:
 
 def _of_group(group: tuple[Plane, ...], want: Expected, found: Comparison) -> list[Finding] | None:
     best: Description | None = None
-    for measured in chain(measured_readings(group), lone_readings(group) if len(group) == 1 else ()):
+    rounded = measured_readings(group, still=True)
+    for measured in chain(measured_readings(group), lone_readings(group) if len(group) == 1 else (), rounded):
         one = _described(measured, want)
         if one is not None and (best is None or one.merit < best.merit):
             best = one
@@ -337,22 +338,25 @@ def _series_words(pairs: Pairs, w: Floats) -> str:
     """Describe measured frequencies: some that are off, repeated ones, another series, or their range."""
     steps, slack = pairs.steps, pairs.slack(w)
     off = pairs.gaps(w) > 2 * slack
-    if not off[:2].any() and (w > 0).all():
-        bad = np.flatnonzero(off)
-        return f"other frequencies: {_ratio_words(bad, steps[bad] / w[bad], slack[bad] / w[bad])}"
+    bad, some = np.flatnonzero(off), ""
+    if bad[:1] > 0 and (w > 0).all():
+        some = f"other frequencies: {_ratio_words(bad, steps[bad] / w[bad], slack[bad] / w[bad])}"
+        if bad[0] > 1:
+            return some
     own = f"{w.max():.4g} to {w.min():.4g}"
     half = len(steps) // 2
     if len(steps) == 2 * half > 2 and np.allclose(steps[:half], steps[half:], rtol=1e-3):
         return f"the frequencies of {half} pairs stand twice, one after the other"
     clear = np.array(list(takewhile(lambda step: step > CLEAR_STEP, steps)))
     ratios = clear[1:] / clear[:-1]
-    series = [clear, w] if len(ratios) > 1 and steps[len(clear) :].max(initial=0) <= CLEAR_STEP else []
+    falls = len(ratios) > 1 and np.median(ratios) < 1 - BASE_GAP
+    series = [clear, w] if falls and steps[len(clear) :].max(initial=0) <= CLEAR_STEP else []
     if series and all(np.allclose(one[1:], one[:-1] * np.median(one[1:] / one[:-1]), 1e-3, 0) for one in series):
         text = f"the frequencies are another series: each is {np.median(ratios):.4g} of the one before"
         bases = [f"{near(one ** -len(w), BASE_GAP):f}" for one in (np.median(ratios), w[1] / w[0])]
         named = f" (as base {bases[0]} for {bases[1]})" * ({*bases} <= {*PUBLISHED_BASES})
         return f"{text}, where {w[1] / w[0]:.4g} was expected{named}"
-    return f"other frequencies: {steps.max():.4g} to {steps.min():.4g} radians a row where {own} were expected"
+    return some or f"other frequencies: {steps.max():.4g} to {steps.min():.4g} radians a row where {own} were expected"
 
 
 def _described(measured: Measured, want: Expected) -> Description | None:
@@ -384,7 +388,12 @@ def _described(measured: Measured, want: Expected) -> Description | None:
 def _candidates(measured: Measured, want: Expected) -> Iterator[tuple[Named, list[str], str]]:
     """Yield the expected parameters, then declared mistakes, as far as the measured frequencies allow them."""
     pairs, base = measured.pairs, _structured(want, measured.pairs)
-    if len(want.named.frequencies) != pairs.count:
+    w = want.named.frequencies
+    gone = np.arange(pairs.count, len(w))
+    if len(gone) and _fits(pairs, w[: pairs.count], want.step):
+        text = f"{numbered_are('pair', gone)} missing" + ", which do not rotate" * (not w[gone].any())
+        yield replace(base, frequencies=w[: pairs.count], by_engine=False), [text], "columns"
+    if len(w) != pairs.count:
         return
     yield base, [], "same"
     for step in _other_steps(pairs, base):
@@ -481,8 +490,10 @@ def _some_pairs(pairs: Pairs, base: Named) -> Iterator[tuple[Named, list[str], s
 def _ratio_words(bad: Integers, ratios: Floats, loose: Floats) -> str:
     """Describe pairs by the ratio of their frequencies to the expected ones, or by its range."""
     low, high = (ratios * (1 - loose)).max(), (ratios * (1 + loose)).min()
+    places = 3 if np.ptp(ratios) > 0.01 else 6
     one = shortest(low, high) if low <= high else Decimal(repr(float(ratios[0])))
-    times = f"{one:f}" if low <= high and digits(one) <= 6 else f"{ratios.min():.3g} to {ratios.max():.3g}"
+    ends = f"{ratios.min():.{places}g} to {ratios.max():.{places}g}"
+    times = f"{one:f}" if low <= high and digits(one) <= 6 else ends
     times = f"{ratios[0]:.4g}" if len(bad) == 1 and digits(one) > 6 else times
     return f"{numbered('pair', bad)} {'turns' if len(bad) == 1 else 'turn'} {times} times as fast"
 
@@ -600,7 +611,7 @@ def _rounding(name: waves.WaveName, want: Expected, total: Tally, found: Compari
     largest = figures.max_abs
     if not largest:  # arrays are missing, and the others are equal
         return
-    if kind in waves.LOW_TYPES and kind != own:
+    if kind in waves.LOW_TYPES and kind != own and is_rounding(largest, total.residual):
         most = max(total.residual, largest)
         text = f"values were rounded to {kind} where {own} was expected: at most {limit(most, 2)} off"
         yield Finding("type", text)
@@ -788,13 +799,13 @@ def _layout(name: waves.WaveName, want: Expected) -> Iterator[Finding]:
     elif reading.layout in words and reading.sin is not None and len(name.measured.planes) == 1:
         first, then = ("sines", "cosines") if sine_first else ("cosines", "sines")
         yield Finding("layout", f"one array holds the {first} and then the {then} ({words[reading.layout]} each)")
-    elif own in words and reading.layout == "split":
+    elif own in words and reading.layout == "split" and reading.pairs == len(want.named.frequencies):
         yield Finding("layout", f"each pair has one column where it was expected to have two ({words[own]})")
-    elif order is not None and len(name.measured.planes) == 1 and reading.sin is not None:
+    elif len(name.measured.planes) == 1 and reading.sin is not None:
         first = "sines" if sine_first else "cosines"
-        halves, turns = f"in two halves, {first} first", "in neighbouring columns"
-        in_halves = reading.layout in ("concat", "sin-cos")
-        if in_halves and order == "interleaved":
-            yield Finding("layout", f"sin and cos stand {halves}, where they were expected {turns}")
-        elif not in_halves and order != "interleaved":
-            yield Finding("layout", f"sin and cos stand {turns}, where they were expected in two halves ({order})")
+        turns, halves = "in neighbouring columns", ("concat", "sin-cos")
+        have = f"in two halves, {first} first" if reading.layout in halves else turns
+        wanted = f"in two halves ({order or own})" if (order or own) in (*halves, "cos-sin") else turns
+        wanted = f"in two arrays ({words[own]})" if own in words else wanted
+        if own in words or ((order or own) and (have == turns) != (wanted == turns)):
+            yield Finding("layout", f"sin and cos stand {have}, where they were expected {wanted}")

@@ -491,24 +491,29 @@ def _are_pair(planes: Sequence[Plane]) -> bool:
     return len(planes) == 2 and len({(plane.rows, plane.width) for plane in planes}) == 1
 
 
-def measured_readings(planes: tuple[Plane, ...], stated: Integers | None = None) -> Iterator[Measured]:
-    """Yield the readings of planes that hold cosines and sines, put in order and measured, the best first."""
+def measured_readings(
+    planes: tuple[Plane, ...], stated: Integers | None = None, *, still: bool = False
+) -> Iterator[Measured]:
+    """Yield the readings of planes that hold cosines and sines, put in order and measured, the best first.
+
+    With `still`, only those whose rows move too seldom to be measured, as at positions rounded to a narrow type.
+    """
     rows, values, dtype = sampled(planes)
     at = rows if stated is None else stated[rows]
     found = [reading for reading in readings(planes, values) if reading.sin is not None]
     for reading in found:
-        yield from _measured(reading, measure(reading, at, dtype), planes, dtype, at, stated)
+        yield from _measured(reading, measure(reading, at, dtype), planes, dtype, at, stated, still)
     for reading in found[:1] if len(rows) > NEAR_ROWS else ():  # the first rows alone, where angles were rounded
         near = replace(reading, values=tuple(plane[:NEAR_ROWS] for plane in values))
-        yield from _measured(reading, measure(near, at[:NEAR_ROWS], "bfloat16"), planes, dtype, at, stated)
+        yield from _measured(reading, measure(near, at[:NEAR_ROWS], "bfloat16"), planes, dtype, at, stated, still)
 
 
 def _measured(
     reading: Reading, signal: Signal | None, planes: tuple[Plane, ...], dtype: str, at: Integers,
-    stated: Integers | None,
+    stated: Integers | None, still: bool,
 ) -> Iterator[Measured]:  # fmt: skip
     """Yield a reading with its signal, and the other way round where the signal leaves that open."""
-    if signal is None or (len(signal.rows) > 1 and np.isinf(signal.errors).all()):  # no pair moves
+    if signal is None or (len(signal.rows) > 1 and bool(np.isinf(signal.errors).all())) != still:
         return
     doubtful = len(signal.rows) == 1 or (signal.backward and (np.abs(signal.steps) > np.pi / 2).any())
     for swapped in (signal.backward, not signal.backward) if doubtful else (signal.backward,):

@@ -556,12 +556,8 @@ def tally(name: WaveName) -> Tally:
 
 # Relative error of frequencies computed in a type: some roundings of a power, a quotient and a product.
 LEVELS = {
-    "exact": 2.0**-40,
-    "float32": 2.0**-21.5,
-    "running product": 2.0**-16,
-    "float16": 2.0**-10,
-    "bfloat16": 2.0**-7.5,
-}
+    "exact": 2.0**-40, "float32": 2.0**-21.5, "running product": 2.0**-16, "float16": 2.0**-10, "bfloat16": 2.0**-7.5,
+}  # fmt: skip
 # Names that are tried at one level; more cost time, and the right one was among the first three of all tables.
 MAX_TRIED = 6
 # Phases of a quarter turn, which exchange cosines and sines.
@@ -690,11 +686,13 @@ def _placed(
     signal, w = measured.signal, named.frequencies
     step = -named.step if measured.falling else named.step
     near = None if guess is None else guess + float(step) * signal.reference
+    if guess is not None:  # phases of narrow types show other positions far out
+        name = WaveName(encoding, named, Fraction(guess), step, phase, measured, Way("exact", w)).computed()
+        if name is not None and name.explained == 1.0:
+            return name
     origin = _first_angle(signal, w) if measured.reading.is_angles else origin_of(signal, w, angle, near)
-    if origin is None:
-        return None
-    start = origin - float(step) * signal.reference
-    number = _number(start, signal, w)
+    start = None if origin is None else origin - float(step) * signal.reference
+    number = None if start is None else _number(start, signal, w)
     if number is None:
         return None
     rows = signal.rows.astype(float)

@@ -151,3 +151,62 @@ def test_a_stack_of_cosines_and_sines_has_its_rows_behind_axes_of_length_1(ask):
     phases = angles(40, 16)
     np.save("t.npy", np.stack([np.cos(phases), np.sin(phases)])[:, None].astype("f4"))
     ask("compare", "t.npy", "rope:dim=16").ends(0).says("same")
+
+
+@pytest.mark.parametrize(("times", "words"), [(0.5, "half the width: they lie half as far"), (2, "twice as far")])
+@pytest.mark.parametrize(("dim", "base", "original", "factor"), [(128, 1e6, 32768, 4), (64, 10000, 4096, 8)])
+def test_the_ends_of_a_ramp_over_another_width_are_told_in_tables_and_lists(
+    ask, times, words, dim, base, original, factor
+):
+    low, high = (times * dim * np.log(original / (b * 2 * np.pi)) / (2 * np.log(base)) for b in (32, 1))
+    low, high = max(np.floor(low), 0), min(np.ceil(high), dim - 1)
+    ramp = np.clip((np.arange(dim // 2) - low) / (high - low), 0, 1)
+    w = frequencies(dim, base) * (1 - ramp + ramp / factor)
+    recipe = f"rope:dim={dim},base={base:.0f},scaling=yarn,factor={factor},original-max={original}"
+    angle, size = np.arange(300)[:, None] * w, 0.1 * np.log(factor) + 1
+    np.savez("c.npz", cos=size * np.cos(angle), sin=size * np.sin(angle))
+    np.save("w.npy", w.astype("f4"))
+    for file in ("c.npz", "w.npy"):
+        ask("compare", file, recipe).ends(1).says(words).never("original-max", "missing")
+
+
+@pytest.mark.parametrize("kind", ["float32", "float16", "bfloat16"])
+@pytest.mark.parametrize("layout", ["half", "interleaved", "concat", "sin-cos", "pairs"])
+@pytest.mark.parametrize("order", ["neighbouring columns", "two halves"])
+def test_one_array_in_another_layout_is_told_in_every_type(ask, kind, layout, order):
+    cos, sin = np.cos(angles(200, 64)), np.sin(angles(200, 64))
+    table = np.stack([cos, sin], 2).reshape(200, 64) if order[0] == "n" else np.concatenate([cos, sin], 1)
+    table = table.astype("f4" if kind == "bfloat16" else kind)
+    if kind == "bfloat16":
+        bits = table.view("u4") + 0x7FFF + ((table.view("u4") >> 16) & 1)
+        table = (bits & np.uint32(0xFFFF0000)).view("f4")
+    np.save("t.npy", table)
+    answer = ask("compare", "t.npy", f"rope:dim=64,len=200,layout={layout}")
+    if (order[0] == "n") == (layout == "pairs") and layout not in ("half", "interleaved"):
+        answer.never("neighbouring", "at most 2 off")
+    else:
+        answer.ends(1).says(f"sin and cos stand in {order}").never("at most 2 off", "at most 1.5 off")
+
+
+@pytest.mark.parametrize("start", [1000, 5000])
+@pytest.mark.parametrize("steps", ["positions", "angles", "frequencies"])
+def test_narrow_steps_far_from_position_0_are_told(ask, start, steps):
+    def low(values, here):
+        bits = np.ascontiguousarray(values, "f4").view("u4")
+        rounded = ((bits + 0x7FFF + ((bits >> 16) & 1)) & np.uint32(0xFFFF0000)).view("f4")
+        return rounded if here == steps else np.asarray(values, "f4")
+
+    p, w = low(np.arange(start, start + 200), "positions"), low(frequencies(64), "frequencies")
+    np.savez("c.npz", **cache(low(p[:, None] * w, "angles")))
+    answer = ask("compare", "c.npz", f"rope:dim=64,len=200,start={start}").ends(1)
+    answer.says(steps, "rounded to bfloat16").never("positions start")
+
+
+def test_missing_pairs_are_told_in_tables_and_lists(ask):
+    np.savez("c.npz", **cache(angles(200, 64)[:, :20], "half"))
+    np.save("w.npy", frequencies(64)[:20])
+    for file in ("c.npz", "w.npy"):
+        ask("compare", file, "rope:dim=64").ends(1).says("pairs 20 to 31 are missing").never("base")
+    np.savez("c.npz", **cache(np.arange(200)[:, None] * frequencies(128, 1e6)[:16], "half"))
+    recipe = "rope:dim=128,base=1000000,scaling=proportional,partial=0.25"
+    ask("compare", "c.npz", recipe).ends(1).says("pairs 16 to 63 are missing, which do not rotate").never("base 3")
