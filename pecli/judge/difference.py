@@ -598,11 +598,10 @@ def _findings(best: Description, total: Tally, want: Expected, found: Comparison
 
 def _rest_rounding(name: waves.WaveName, total: Tally, want: Expected, *, whole: bool) -> Iterator[Finding]:
     """Yield how far all values that fit are from the exact ones, where they were not rounded once from these."""
-    kind, way = name.measured.dtype, name.way.name
-    if not whole:  # what differs is more than an exception
-        return
-    if way in ("float32", "float64") or (kind in waves.LOW_TYPES and want.table.request.dtype not in waves.LOW_TYPES):
-        yield Finding("rounding", f"the rest differs by at most {limit(total.residual, 2)}")
+    kind, own = (one if one in waves.LOW_TYPES else "" for one in (name.measured.dtype, want.table.request.dtype))
+    if whole and (name.way.name in ("float32", "float64") or (kind and not own)):  # else it is more than an exception
+        once = EPSILON[own] * name.magnitude / (2 if name.magnitude <= 1 else 1) if own else 0.0  # of the expected ones
+        yield Finding("rounding", f"the rest differs by at most {limit(total.residual + once, 2)}")
 
 
 def _rounding(name: waves.WaveName, want: Expected, total: Tally, found: Comparison) -> Iterator[Finding]:
@@ -715,7 +714,7 @@ def _positions(name: waves.WaveName, want: Expected) -> Iterator[Finding]:
         over, own = name.step.denominator, fraction_text(want.step)
         if name.step.numerator == 1 and over in (count, count - 1):
             length = "the number of rows" if over == count else "the last row's number"
-            text = f"positions are over {over}, {length}: step 1/{over} where {own} was expected"
+            text = f"positions are divided by {over}, {length}: step 1/{over} where {own} was expected"
         else:
             step, back = fraction_text(abs(name.step)), " and backward" if name.step / want.step < 0 else ""
             text = f"positions advance by {step}{back} where {own} was expected (step {step})"

@@ -59,7 +59,7 @@ CASES = [
      "other frequencies: 0.9 to 0.0031 radians a row where 1 to 0.0003162 were expected"),
     (pair(POSITION * W * np.array([1, 1, 1, 1, 1.07, 1, 1.3, 1])), ROPE, "pairs 4 and 6 turn 1.07 to 1.3 times as fast"),
     (pair(angles() / (ROWS - 1)), ROPE,
-     "positions are over 31, the last row's number: step 1/31 where 1 was expected"),
+     "positions are divided by 31, the last row's number: step 1/31 where 1 was expected"),
     ({"sin": f4(-S)}, ROPE, "every sine has the other sign"),
     (f4(np.concatenate([S, C], 1)), SINES,
      "sin and cos stand in two halves, sines first, where they were expected in neighbouring columns"),

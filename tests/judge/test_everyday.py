@@ -966,7 +966,7 @@ def test_heads_that_stand_last_say_nothing_of_the_keys(ask):
 def test_positions_over_the_length_are_told_from_those_over_the_last_row(ask, positions, over):
     angles = positions[:, None] * 10000.0 ** -(np.arange(32) / 32)
     np.save("p.npy", np.stack([np.sin(angles), np.cos(angles)], -1).reshape(len(positions), 64).astype("f2"))
-    ask("compare", "p.npy", "sinusoidal:dim=64,dtype=float16").ends(1).says(f"positions are over {over}, the")
+    ask("compare", "p.npy", "sinusoidal:dim=64,dtype=float16").ends(1).says(f"positions are divided by {over}, the")
 
 
 def test_exact_values_of_two_caches_are_no_rounding(ask):
