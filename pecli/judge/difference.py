@@ -391,7 +391,8 @@ def _candidates(measured: Measured, want: Expected) -> Iterator[tuple[Named, lis
     w = want.named.frequencies
     gone = np.arange(pairs.count, len(w))
     if len(gone) and _fits(pairs, w[: pairs.count], want.step):
-        text = f"{numbered_are('pair', gone)} missing" + ", which do not rotate" * (not w[gone].any())
+        word = "column" if measured.reading.layout == "split" else "pair"
+        text = f"{numbered_are(word, gone)} missing" + ", which do not rotate" * (not w[gone].any())
         yield replace(base, frequencies=w[: pairs.count], by_engine=False), [text], "columns"
     if len(w) != pairs.count:
         return
