@@ -652,6 +652,10 @@ def fitted(
         if exact and phase in QUARTERS and len(measured.planes) == 1:
             continue  # no recipe has this order of columns
         one = _placed(measured, encoding, named, phase, angle, guess)
+        if guess is not None and (one is None or one.explained < MIN_WIDE):  # far out, narrow angles show other places
+            step, way = -named.step if measured.falling else named.step, Way("exact", named.frequencies)
+            there = WaveName(encoding, named, Fraction(guess), step, phase, measured, way).computed()
+            one = there if there is not None and there.explained == 1.0 else one
         if one is not None and (best is None or merit(one) < merit(best)):
             best = one
         if best is not None and best.explained == 1.0 and best.cost <= MAX_PLAIN_COST + named.fitted:
@@ -686,10 +690,6 @@ def _placed(
     signal, w = measured.signal, named.frequencies
     step = -named.step if measured.falling else named.step
     near = None if guess is None else guess + float(step) * signal.reference
-    if guess is not None:  # phases of narrow types show other positions far out
-        name = WaveName(encoding, named, Fraction(guess), step, phase, measured, Way("exact", w)).computed()
-        if name is not None and name.explained == 1.0:
-            return name
     origin = _first_angle(signal, w) if measured.reading.is_angles else origin_of(signal, w, angle, near)
     start = None if origin is None else origin - float(step) * signal.reference
     number = None if start is None else _number(start, signal, w)
