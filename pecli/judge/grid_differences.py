@@ -35,10 +35,12 @@ SAMPLE_ROWS = 512
 MAX_VALUES = 1 << 22
 # Share of the space between coordinates that one may be off by: bfloat16 leaves 0.02.
 MAX_COORDINATE_GAP = 0.1
+# Share of it that is no part of a whole or half number of spaces.
+MIN_PART = 0.02
 # Runs of rows to whose coordinates different numbers are added; of more, the place says more.
 MAX_PARTS = 4
-# Of a factor of coordinates: its relative error, unless the type's is larger, and the largest side of a ratio.
-MAX_FACTOR_GAP, MAX_SIDE = 2.0**-14, 256
+# Of a factor of coordinates: its relative error, that of a ratio unless the type's is larger, the ratio's largest side.
+MAX_FACTOR_GAP, MAX_RATIO_GAP, MAX_SIDE = 2.0**-14, 2.0**-20, 256
 # Layouts of doubled columns.
 PAIRINGS = {"half", "half-axis", "interleaved"}
 NAMES = {1: ("position",), 2: ("height", "width"), 3: ("frame", "height", "width")}
@@ -244,7 +246,7 @@ def _by_coordinates(grid: grids.Grid, pairs: grids.PlannedPairs, expected: Table
     for axis in range(at.shape[1]):
         fast = pairs.frequencies[pairs.axis == axis].min() * np.abs(guess).max() > np.pi  # turns would be lost
         places = _places(grid, pairs, axis, rows, guess if fast else None)
-        stream = _stream(places, want, axis, max(MAX_FACTOR_GAP, EPSILON[view.dtype] / 2))
+        stream = _stream(places, want, axis, max(MAX_RATIO_GAP, EPSILON[view.dtype] / 2))
         if stream is None:
             return None
         streams.append(stream)
@@ -319,7 +321,8 @@ def _stream(have: Floats, want: Floats, axis: int, gap: float) -> Stream | None:
     steps = np.rint(2 * (have - own) / space) / 2  # whole and half numbers are added
     shifted = (np.abs(have - own - steps * space) <= near).all()
     if shifted and not np.ptp(steps):
-        return Stream(axis, 1.0, steps)
+        part = float(np.median(have - own)) / space
+        return Stream(axis, 1.0, steps if abs(part - steps[0]) < MIN_PART else np.full(len(own), near_ratio(part, gap)))
     for source, other in (*((b, want[:, b]) for b in range(want.shape[1]) if b != axis), (-1, index), (-2, zeros)):
         if (np.abs(have - other) <= near).all():
             return Stream(source, 1.0, zeros)
@@ -355,7 +358,7 @@ def _coordinate_words(
     count = len(streams)
     names = NAMES.get(count, tuple(f"axis {k}" for k in range(count)))
     moving = [a for a in range(count) if np.ptp(want[:, a]) > 0]
-    sources = [stream.source for stream in streams]
+    sources, both = [stream.source for stream in streams], list(zip(streams, want.T, strict=True))
     others = [a for a in range(count) if sources[a] != a and (a in moving or sources[a] != -2)]
     followed = {sources[a] for a in moving}
     if -1 in followed and all(sources[a] == -1 for a in moving):
@@ -377,35 +380,47 @@ def _coordinate_words(
             elif a < b:
                 half = f": the {names[a]} half holds the {names[b]}" if count == 2 else ""
                 yield Finding("exchanged", f"{names[a]} and {names[b]} are exchanged{half}")
-    lines = [a for a in moving if streams[a].factor != 1 and streams[a].added.any()]
+    ends = [s.factor * np.array([own.min(), own.max()]) + s.added[0] * _space(own) for s, own in both]
+    ends = [np.where(np.abs(pair) < MAX_FACTOR_GAP * np.ptp(pair), 0.0, pair) for pair in ends]
+    to_one = len(moving) > 1 and all(abs(ends[a][1] - 1) < MAX_FACTOR_GAP for a in moving)  # from 0 or -1, as it says
+    lines = [a for a in moving if streams[a].factor != 1 and (streams[a].added.any() or to_one)]
     for a in lines:
         low, high = want[:, a].min(), want[:, a].max()
-        ends = streams[a].factor * np.array([low, high]) + streams[a].added[0] * _space(want[:, a])
-        text = f"run from {ends[0]:.4g} to {ends[1]:.4g} where {low:.4g} to {high:.4g} was expected"
+        text = f"run from {ends[a][0]:.4g} to {ends[a][1]:.4g} where {low:.4g} to {high:.4g} was expected"
         yield Finding("first", f"coordinates on the axis {names[a]} {text}")
     if lines:
         return
-    yield from _factor_words([streams[a].factor for a in moving], [names[a] for a in moving], want, moving, keys)
-    yield from _added_words(streams, want, names, moving, pairs.plan.prefix)
+    yield from _factor_words([streams[a].factor for a in moving], [names[a] for a in moving], want, moving, pairs, keys)
+    yield from _added_words(streams, want, names, moving, pairs.plan.prefix, keys)
+
+
+def _is_normal(keys: Mapping[str, str]) -> bool:
+    """Whether coordinates are shares of the sides."""
+    return keys.get("normalize") == "true" or keys.get("coordinates", "index") != "index"
 
 
 def _factor_words(
-    factors: Sequence[float], names: Sequence[str], want: Floats, moving: Sequence[int], keys: Mapping[str, str]
-) -> Iterator[Finding]:
+    factors: Sequence[float], names: Sequence[str], want: Floats, moving: Sequence[int], pairs: grids.PlannedPairs,
+    keys: Mapping[str, str],
+) -> Iterator[Finding]:  # fmt: skip
     """Yield the factors of coordinates, together where they are alike."""
     sides = [len(np.unique(want[:, a])) for a in moving]
     cells = [side / factor for side, factor in zip(sides, factors, strict=True)]
-    whole = [f"{cell:.0f}" if abs(cell - round(cell)) < MAX_FACTOR_GAP * cell else "" for cell in cells]
+    counted = _is_normal(keys) or {"reference", "base-size"} & keys.keys()
+    whole = [f"{cell:.0f}" if counted and abs(cell - round(cell)) < MAX_FACTOR_GAP * cell else "" for cell in cells]
+    first = [pairs.frequencies[pairs.axis == a][0] for a in moving]
     if set(factors) == {0.5 / np.pi}:
         yield Finding("unit", "2 pi is missing: every angle is the expected one over 2 pi")
     elif set(factors) == {2 * np.pi}:
         yield Finding("unit", "every angle is 2 pi times the expected one")
     elif len(set(factors)) == 1 != factors[0]:
         scale = f"a scale of {2 * factors[0]:.6g} pi where 2 pi was expected".replace(" 1 pi", " pi")
-        more = [scale] if keys.get("normalize") == "true" and "coordinate-scale" not in keys else []
+        more = [scale] if _is_normal(keys) and "coordinate-scale" not in keys else []
         more += [f"as of {' x '.join(whole)} cells"] if all(whole) else []
         own = f" ({', or '.join(more)})" if more else ""
         yield Finding("scale", f"every coordinate is {factors[0]:.6g} times the expected one{own}")
+    elif len(first) == 2 and np.allclose(np.multiply(factors, first), first[::-1], MAX_FACTOR_GAP) and 1 not in factors:
+        yield Finding("series", f"the frequencies of the {names[0]} and of the {names[1]} are exchanged")
     else:
         for name, factor, side, cell in zip(names, factors, sides, whole, strict=True):
             text = f"coordinates of the {name} are {factor:.6g} times the expected ones"
@@ -414,15 +429,28 @@ def _factor_words(
 
 
 def _added_words(
-    streams: Sequence[Stream], want: Floats, names: Sequence[str], moving: Sequence[int], prefix: int
-) -> Iterator[Finding]:
+    streams: Sequence[Stream], want: Floats, names: Sequence[str], moving: Sequence[int], prefix: int,
+    keys: Mapping[str, str],
+) -> Iterator[Finding]:  # fmt: skip
     """Yield numbers that are added to coordinates: of all rows, or of some runs of them."""
     added, edges = _edges(streams)
     for first, stop in pairwise(edges):
-        moved = [a for a in range(len(names)) if added[first, a]]
-        alike = moved and len({added[first, a] for a in moved}) == 1 and set(moved) >= set(moving)
+        moved, normal = [a for a in range(len(names)) if added[first, a]], _is_normal(keys)
+        lows = {a: float(want[first:stop, a].min()) for a in moved}
+        steps = {added[first, a] * (1 if normal else _space(want[:, a])) for a in moved}
+        alike = len(steps) == 1 and set(moved) >= set(moving)
+        same = alike and len({round(low, 6) for low in lows.values()}) == 1
         for a in moved[:1] if alike else moved:
-            low = round(float(want[first:stop, a].min()) / _space(want[:, a]), 6)
+            step = float(added[first, a]) * (1 if normal else _space(want[:, a]))
+            have = lows[a] + step * (_space(want[:, a]) if normal else 1)
             rows = f"{span(prefix + first, prefix + stop - 1, 'row')}: " if len(edges) > 2 else ""
-            text = f"{rows}coordinates start at {low + added[first, a]:g} where {low:g} was expected"
-            yield Finding("first", text + f" on the axis {names[a]}" * (not alike))
+            text = f"{rows}coordinates start at {round(have, 6):g} where {round(lows[a], 6):g} was expected"
+            text += f" on the axis {names[a]}" * (not same)
+            if normal or (alike and not same):
+                size = {0.5: "half a patch", 1.0: "a patch"}.get(
+                    abs(step) * normal, f"{abs(step):g}{' patches' * normal}"
+                )
+                text += f", {size} {'earlier' if step < 0 else 'later'}{' on every axis' * (alike and not same)}"
+            if normal and abs(step) == 0.5 and (keys.get("normalize") != "true" or keys["center"] == "true"):
+                text += ": corners of patches where their centres were expected"
+            yield Finding("first", text)

@@ -726,13 +726,15 @@ def _candidates(y: Floats, x: Floats, near: float, stored: str) -> Changes:
         text = f"{{}} are {slope:.6g} times the expected ones {sign} {abs(added):.6g}"
         yield RowChange("factor", f"{text}, as of other mean and deviation", lambda v: slope * v + added)
     if stored or (y == np.rint(y)).all():
-        yield from _coarser(y, near, stored)
+        yield from _coarser(y, x, near, stored)
 
 
-def _coarser(y: Floats, near: float, stored: str) -> Changes:
-    """Yield decimals, narrower types, and bytes in the wrong order."""
+def _coarser(y: Floats, x: Floats, near: float, stored: str) -> Changes:
+    """Yield decimals that the expected values x have more of, narrower types, and bytes in the wrong order."""
     for k in range(MAX_DECIMALS + 1):
         if 10.0**-k > MIN_APART * near and (np.abs(np.round(y, k) - y) <= near / 4).all():
+            if np.array_equal(np.round(x, k), x):
+                break
             words, half = f"{k} decimals" if k else "integers", 0.5 * 10.0**-k
             yield RowChange("decimals", f"{{}} are rounded to {words}", np.positive, half=half)
             yield RowChange("decimals", f"{{}} are cut to {words}", partial(_nearer_zero, half), half=half)

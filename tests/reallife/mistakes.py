@@ -1773,3 +1773,53 @@ mistake(
     ("missing", "amplitude 0.125"), "magnitude",
 )  # fmt: skip
 right("arrays named c and s", "rope:dim=64", lambda: {k[0]: v for k, v in rope(64, 300).items()})
+
+
+def patches(sides: tuple[int, int], added: float, factor: float = 1, dim: int = 64) -> Arrays:
+    """DINOv3's angles with something added to the coordinates of the patches, in patches."""
+    f, parts = 100.0 ** (-np.arange(dim // 4) * 4 / dim), []
+    for index, n in zip(np.indices(sides), sides, strict=True):
+        parts.append(np.outer(factor * 2 * np.pi * (2 * (index.ravel() + 0.5 + added) / n - 1), f))
+    return each(cs(np.tile(np.concatenate(parts, 1), 2)), F32)
+
+
+for side, low, want in (((8, 8), "-1", "-0.875"), ((10, 14), "-1", "-0.9"), ((11, 9), "-1", "-0.909091")):
+    mistake(
+        f"patch corners of {side}", f"rope2d:dim=64,grid={side[0]}x{side[1]},convention=dinov3",
+        lambda side=side: patches(side, -0.5), (f"start at {low} where {want} was", "half a patch earlier.*corners"),
+        "positions grid",
+    )  # fmt: skip
+mistake(
+    "patch corners at the ends", "rope2d:dim=64,grid=10x14,convention=dinov3",
+    lambda: patches((10, 14), 0) | each(cs(np.tile(np.concatenate([
+        np.outer(2 * np.pi * (2 * g.ravel() / (n - 1) - 1), 100.0 ** (-np.arange(16) / 16))
+        for g, n in zip(np.indices((10, 14)), (10, 14), strict=True)], 1), 2)), F32),
+    r"run from -1 to \d", "grid",
+)  # fmt: skip
+mistake(
+    "coordinates times pi", "rope2d:dim=64,grid=10x14,convention=dinov3", lambda: patches((10, 14), 0, 0.5),
+    "a scale of pi where 2 pi was expected", "grid degrees",
+)  # fmt: skip
+
+
+def grid_of(change: Any) -> np.ndarray:
+    """MAE's table of 10 x 14 patches whose coordinates y and x are changed by their sides."""
+    w, parts = 10000.0 ** (-np.arange(16) / 16), []
+    for index, n in zip(np.indices((10, 14))[::-1], (14, 10), strict=True):
+        angle = np.outer(change(index.ravel(), n), w)
+        parts += [np.sin(angle), np.cos(angle)]
+    return np.concatenate(parts, 1).astype(F32)
+
+
+mistake(
+    "coordinates from 0 to 2 pi", "sincos2d:dim=64,grid=10x14", lambda: grid_of(lambda i, n: 2 * np.pi * i / n),
+    "coordinates of the height are 0.628319 times", "grid",
+)  # fmt: skip
+mistake(
+    "coordinates resized like pixels", "sincos2d:dim=64,grid=10x14,base-size=16",
+    lambda: grid_of(lambda i, n: (i + 0.5) * 16 / n - 0.5), r"start at [0]\.3 where 0 ", "grid positions",
+)  # fmt: skip
+mistake(
+    "buckets cut by one", "t5:len=100,form=index", lambda: np.minimum(t5_index(100), 30), "are 30", "",
+    "integers|decimals",
+)  # fmt: skip
