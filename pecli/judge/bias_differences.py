@@ -76,8 +76,11 @@ def _causes(actual: Tabular, expected: Table, held: list[biases.Lines], compared
                 return found
     if found := _mistakes(held, expected):
         return found
-    fits = list[biases.Fit]()
-    for one in filter(biases.is_named, biases.fits(actual, name)):
+    fits, other = list[biases.Fit](), None
+    for one in biases.fits(actual, name):
+        if not biases.is_named(one):  # numbers that nobody is known to have chosen
+            other = one if other is None and one.explained >= biases.MIN_SHARE_LIKELY else other
+            continue
         if _is_part(compared) and set(one.candidate.notes) & {*biases.READINGS.values()}:
             continue
         fits.append(one)
@@ -89,10 +92,13 @@ def _causes(actual: Tabular, expected: Table, held: list[biases.Lines], compared
     several = best is not None and best.table.source.keys().get("heads") != "1"
     # a part of the heads may look like other slopes, or like fewer heads with another bias-max
     of_more = best is not None and any(note.startswith("slopes of") for note in best.candidate.notes)
-    part = ("slope_values" in kinds and not of_more) or ("heads" in kinds and (len(kinds) > 1 or not several))
+    part = ("slope_values" in kinds and not of_more) or ("heads" in kinds and not several)
+    part |= len(kinds) > 1 and bool({"heads", "alibi_heads"} & {*kinds})
     if described and not part:
         return described
     if found := _placed(actual, expected) or described:
+        return found
+    if best is None and other is not None and (found := _described(other, actual, expected, compared)):
         return found
     if (index := biases.distance_of(actual) or "").startswith("the distance"):
         return [Finding("buckets", f"the index is {index}, where {short} was expected")]
@@ -165,6 +171,7 @@ def _other_keys(found: biases.Fit, expected: Table) -> dict[str, tuple[str, str]
     known = [key for key in {**want, **have} if key not in found.candidate.open]
     if found.candidate.trained or not found.table.source.keys().keys() >= want.keys():
         optional = {p.option for p in expected.source.encoding.parameters.values() if p.default is None}
+        optional -= {"heads"} if found.candidate.trained else set()  # which an index does not have
         known = [key for key in known if key in have or key in optional]
     return {key: (have.get(key, ""), want.get(key, "")) for key in known if have.get(key) != want.get(key)}
 
@@ -294,7 +301,7 @@ def _mask(lines: biases.Lines, other: biases.Lines) -> list[Finding]:
     have, want = (biases.visible(~one, distance) for one in (masked, hidden))
     if not masked.any():
         at, which = np.unique(a[hidden]), "keys after the query" if (hidden == later).all() else "masked pairs"
-        text = f"{'causal ' * which.startswith('k')}mask missing" + f": {which} hold {at[0]:g}" * (len(at) == 1)
+        text = f"{'causal ' * which.startswith('k')}mask missing" + f": {which} hold {at[0] + 0.0:g}" * (len(at) == 1)
     elif not hidden.any():
         what = "a causal mask" if (masked == later).all() else f"a mask that shows pairs {have},"
         text = f"{what} where none was expected"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -25,6 +26,7 @@ from pecli.spec.hooks import Values
 from pecli.spec.profiles import MAX_DIGITS_CHOSEN, MIN_SHARE_ALIKE, Candidate, Floats, Integers, Profile
 from pecli.spec.recipe import Recipe, join_recipe, split_recipe
 from pecli.spec.tabular import Tabular
+from pecli.tables.comparison import Finding
 from pecli.tables.table import Table
 
 # Values compared at once: their temporaries take some 50 MB.
@@ -387,6 +389,18 @@ def measured_of(table: Tabular) -> str | None:
     return text if lines.low is None else text.replace("-inf", lines.low_text)
 
 
+def mask_differences(actual: Tabular, expected: Tabular) -> list[Finding]:
+    """Return the patterns of two masks of the same two values, if both have a name; else []."""
+    (what, _, have), (other, _, want) = ((measured_of(table) or "").partition(": ") for table in (actual, expected))
+    named = all(re.search(r"the query|every query|of all|diagonal|at distances", text) for text in (have, want))
+    same_shape = [a.shape for a in actual.arrays] == [a.shape for a in expected.arrays]
+    return (
+        [Finding("mask", f"{have}; expected: {want}")]
+        if named and same_shape and what == other and have != want
+        else []
+    )
+
+
 def _ramp(values: Floats, lines: Lines) -> str:
     """Return the description of numbers with a constant step; "" for others."""
     step = (values[-1] - values[0]) / (len(values) - 1)
@@ -426,20 +440,33 @@ def visible(on: NDArray[np.bool_], distance: NDArray[np.int64]) -> str:
 
 
 def _shape_of(on: NDArray[np.bool_], distance: NDArray[np.int64]) -> str:
-    """Return the name of a pattern of pairs; "" where it has none."""
-    size = np.abs(distance)
-    reach = int(size[on].max(initial=0))
-    before = f"at 0 to {reach} keys before the query (a causal sliding window of {reach + 1})"
-    for name, pattern in (
-        ("on the diagonal (an identity)", distance == 0),
-        ("where the key is not after the query (causal)", distance <= 0),
-        ("where the key is before the query (strictly causal)", distance < 0),
-        ("where the key is not before the query", distance >= 0),
-        (f"at distances of at most {reach} (a sliding window of {2 * reach + 1})", size <= reach),
-        (before, (-distance <= reach) & (distance <= 0)),
-    ):
-        if np.array_equal(on, pattern):
-            return name
+    """Return the name of a pattern of pairs, with the keys and queries left out of it; "" where it has none."""
+    size, after = np.abs(distance), int(distance[on].max(initial=-distance.size))
+    reach, back = int(size[on].max(initial=0)), int(-distance[on].min(initial=0))
+    most = f"most {after} after" if after > 0 else f"least {-after} before"
+    patterns = {
+        "of all queries and keys": size >= 0,
+        "on the diagonal (an identity)": distance == 0,
+        "where the key is not after the query (causal)": distance <= 0,
+        "where the key is before the query (strictly causal)": distance < 0,
+        "where the key is not before the query": distance >= 0,
+        f"at distances of at most {reach} (a sliding window of {2 * reach + 1})": size <= reach,
+        f"at 0 to {back} keys before the query (a causal sliding window of {back + 1})": abs(2 * distance + back)
+        <= back,
+        f"where the key is at {most} the query": distance <= after,
+    }
+    keys, queries = on.any(axis=0, keepdims=True), on.any(axis=1, keepdims=True)
+    left = f", but for {numbered('key', np.flatnonzero(~keys))}"
+    both = f"{'' if keys.all() else left}, without {numbered('query', np.flatnonzero(~queries))}"
+    parts = {"": size >= 0, left: keys & (size >= 0), both: keys & queries}
+    if on.shape[0] == on.shape[1] > 1 and on.diagonal().all():  # packed sequences
+        block = np.cumsum(np.append(False, ~(on.diagonal(-1) | on.diagonal(1))))
+        starts = ", ".join(map(str, np.flatnonzero(np.diff(block, prepend=-1))[:4])) + (" .." if block[-1] > 3 else "")
+        parts[f", in blocks that begin at {starts}"] = block[:, None] == block
+    for more, part in parts.items():
+        name = next((name for name, pattern in patterns.items() if np.array_equal(on, pattern & part)), "")
+        if name:
+            return name + more
     return ""
 
 

@@ -229,7 +229,7 @@ MASKS = {
     "boolean": (np.triu(np.ones((6, 6)), 1).astype(bool), "0 where the key is not after the query (causal)"),
     "window": (np.abs(distances(12)) <= 2, "1 at distances of at most 2 (a sliding window of 5)"),
     "causal window": ((distances(12) <= 0) & (distances(12) > -4), "a causal sliding window of 4"),
-    "blocks": (np.kron(np.eye(3), np.ones((4, 4))), "1 at 48 of 144 entries"),
+    "blocks": (np.kron(np.eye(3), np.ones((4, 4))), "1 of all queries and keys, in blocks that begin at 0, 4, 8"),
     "padding": (np.tile(np.arange(8) < 5, (8, 1)), "1 at 5 of 8 keys, the same for every query"),
     "decoding": (distances(12, 4) <= 0, "1 where the key is not after the query (causal)"),
     "any": (np.random.default_rng(1).random((8, 8)) < 0.3, "entries"),

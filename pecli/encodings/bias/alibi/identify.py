@@ -35,7 +35,10 @@ def identify(profile: Profile) -> Iterator[Candidate]:
     """Yield biases in proportion to the distance or the key, and slopes by themselves."""
     for bias, slopes, mask, notes, table, columns in _slopes(profile):
         heads, dtype = len(slopes), profile.effective_dtype
-        keys, part, ulp = ({"heads": str(heads), "bias": bias, **mask}, part_of(slopes, dtype), _allowed(heads, dtype))
+        active = int(np.flatnonzero(slopes)[-1]) + 1  # those that follow have no slope
+        keys = {"heads": str(heads), "bias": bias, **mask, **({"alibi-heads": str(active)} if active < heads else {})}
+        slopes, heads = slopes[:active], active
+        part, ulp = part_of(slopes, dtype), _allowed(heads, dtype)
         own = list(_rules(slopes, dtype, whole=bool(part)))
         rounded = _rules(slopes, "bfloat16", whole=bool(part)) if dtype != "float16" else iter(())
         for words in (*own, *(words for words in rounded if words not in own)):
@@ -43,6 +46,8 @@ def identify(profile: Profile) -> Iterator[Candidate]:
             for key, kind in KINDS:
                 given = {**keys, **words, **({key: kind} if key else {})}
                 yield Candidate("alibi", given, table, own_notes, ulp=ulp, columns=columns)
+        if "alibi-heads" in keys:  # others could be zero by mistake
+            continue
         if part:
             given = {**keys, "slope-values": join_list(part[1], "+")}
             yield Candidate("alibi", given, table, (part[0], *notes), ulp=_allowed(part[2], dtype))
@@ -174,14 +179,22 @@ def words(other: Mapping[str, tuple[str, str]]) -> dict[str, str]:
             texts[key] = f"{forms[have]} where {forms[wanted]} was expected: equal after a causal softmax"
         elif key == "slopes":
             texts[key] = f"slopes by {rules[have]} where {rules[wanted]} was expected"
+        elif key == "alibi-heads":
+            texts[key] = f"{have or 'all'} heads have a slope where {wanted or 'all'} were expected to (alibi-heads)"
         elif key == "heads":
             texts[key] = f"slopes of {have} head{'s' * (have != '1')} where {wanted} were expected"
         elif key == "slope-values" and (part := _heads_of(have)):
             many = other["heads"][1] if "heads" in other else have.count("+") + 1
             texts[key] = f"{part} where those of {many} heads were expected"
         elif key == "slope-values":
-            shown = ", ".join(f"{float(slope):.4g}" for slope in have.split("+")[:3])
-            texts[key] = f"the slopes follow no rule: {shown}{' ..' if have.count('+') > 2 else ''}"
+            values = have.split("+")
+            times = next((k for k, value in enumerate(values) if value != values[0]), 1)
+            repeated = times > 1 and all(values[k::times] == values[::times] for k in range(times))
+            values = values[:: times if repeated else 1]
+            shown = ", ".join(f"{float(slope):.4g}" for slope in values[:3]) + " .." * (len(values) > 3)
+            texts[key] = (
+                f"{f'each slope stands {times} times in a row' if repeated else 'the slopes are others'}: {shown}"
+            )
         elif key in ("slope-dtype", "arithmetic") and have != "exact":
             texts[key] = f"slopes{' and positions' if key == 'arithmetic' else ''} rounded to {have}"
     return texts

@@ -162,16 +162,24 @@ def mistakes(keys: Mapping[str, str]) -> Iterator[Change]:
         yield Change("buckets", text, values=_buckets(keys, 1.0, np.floor, exact))
     text = "distances are clipped to the buckets, one for each, where far ones should share them by their logarithm"
     yield Change("buckets", text, values=_buckets(keys, None, np.floor))
+    if keys["bidirectional"] == "true":
+        text = "distance 0 counts as after the query: >= 0 was tested where > 0 was expected"
+        yield Change("buckets", text, values=_buckets(keys, 1.0, np.floor, after=0))
+    else:
+        text = "the distance lost its sign: keys after the query have the buckets of those before it, not bucket 0"
+        yield Change("buckets", text, values=_buckets(keys, 1.0, np.floor, signed=False))
     text = "buckets beyond max-distance are not held to the last one: min(bucket, last) is missing"
     yield Change("buckets", text, values=_buckets(keys, 1.0, np.floor, end=1 << 30))
 
 
 def _buckets(
-    keys: Mapping[str, str], times: float | None, to: np.ufunc, exact: int | None = None, end: int | None = None
-) -> Values:
+    keys: Mapping[str, str], times: float | None, to: np.ufunc, exact: int | None = None, end: int | None = None,
+    after: int = 1, *, signed: bool = True,
+) -> Values:  # fmt: skip
     """Return the array ``index`` with the logarithmic steps multiplied by `times`; None clips distances instead.
 
-    The first `exact` buckets hold one distance each, by default half of them; `end` is the last bucket of a side.
+    The first `exact` buckets hold one distance each, by default half of them; `end` is the last bucket of a side, and
+    `after` the first distance after the query. If they are not `signed`, both sides have the buckets of keys before.
     """
     both = keys["bidirectional"] == "true"
     side = int(keys["buckets"]) // (2 if both else 1)
@@ -180,11 +188,11 @@ def _buckets(
 
     def bucket(query: Integers, key: Integers) -> Integers:
         distance = key - query
-        size = np.abs(distance) if both else np.maximum(-distance, 0)
+        size = np.abs(distance) if both or not signed else np.maximum(-distance, 0)
         steps = np.log(np.maximum(size, single) / single) / np.log(int(keys["max-distance"]) / single)
         far = size if times is None else single + to(steps * times * (side - single) + near)
         found = np.where(size < single, size, np.minimum(far, end or side - 1))
-        return np.asarray(found + (side * (distance > 0) if both else 0))
+        return np.asarray(found + (side * (distance >= after) if both else 0))
 
     return index_by(bucket)
 

@@ -16,7 +16,7 @@ from pecli.spec.profiles import CAUSAL, MIN_DISTANCES, Candidate, Integers, Prof
 # Buckets and largest distances that models have.
 PAIRS = ((32, 128), (32, 256), (64, 128), (64, 256), (16, 128), (128, 256), (320, 800), (32, 64), (40, 20), (32, 20))
 COUNTS = (*dict.fromkeys(buckets for buckets, _ in PAIRS), 8, 256)
-REACHES = (*dict.fromkeys(reach for _, reach in PAIRS), 512, 1000, 1024, 2048, 16, 32)
+REACHES = (*dict.fromkeys(reach for _, reach in PAIRS), 512, 1000, 1024, 2048, 16, 32, 96, 100, 200, 384, 400)
 
 
 def identify(profile: Profile) -> Iterator[Candidate]:
