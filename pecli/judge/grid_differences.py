@@ -326,12 +326,13 @@ def _stream(have: Floats, want: Floats, axis: int, gap: float) -> Stream | None:
     for source, other in (*((b, want[:, b]) for b in range(want.shape[1]) if b != axis), (-1, index), (-2, zeros)):
         if (np.abs(have - other) <= near).all():
             return Stream(source, 1.0, zeros)
+    several = np.count_nonzero(np.diff(steps)) >= MAX_PARTS
     moved = Stream(axis, 1.0, steps) if shifted else None
-    if moved is not None and np.count_nonzero(np.diff(steps)) < MAX_PARTS:
-        return moved
     square = float(own @ own)
     factor = float(have @ own) / square if square else 0.0
     if not factor > 0 or (np.abs(have - factor * own) > near * factor).any():
+        if moved is not None and not several:
+            return moved
         factor, first = np.polyfit(own, have, 1) if np.ptp(own) else (0.0, 0.0)
         factor, first = near_ratio(factor, gap), near_ratio(first, gap)
         fits = factor > 0 and (np.abs(have - factor * own - first) <= near * factor).all()

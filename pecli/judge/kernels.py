@@ -7,6 +7,7 @@ imaginary parts are a table of cosines and sines, and how that differs from the 
 
 from __future__ import annotations
 
+import contextlib
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -46,7 +47,9 @@ Explained = Callable[[Tabular, Tabular], Sequence[Finding]]
 # Keys of a recipe with another value, or None for no value.
 Changed = Mapping[str, str | None]
 ROUNDINGS = 8.0  # of the outputs' type that a kernel may make: cos, sin, two products, their sum, each in a narrow type
+MIN_SCALE = 2.0**-7  # change of the logarithm of a scale over all positions; roundings of bfloat16 make less
 MAX_TRIED = 192  # vectors that a kernel is tried on before it is tried on all
+MAX_TIES = 2e-3  # share of the values that another last bit of a float32 phase rounds to the other side
 BLOCK_VALUES = 1 << 20  # values rotated at once
 # Relative error of a measured factor, in each type of the outputs.
 MAX_FACTOR_ERROR = {"float64": 2.0**-20, "float32": 2.0**-16, "float16": 2.0**-8, "bfloat16": 2.0**-6}
@@ -227,19 +230,31 @@ class AppliedRotation:
         angle = self.phase_roundings * GRIDS["float32"].rounding * float(np.abs(self.at).max(initial=0))
         return size * (angle + ROUNDINGS * GRIDS[self.dtype].rounding)
 
-    def gives(self, kernel: Kernel) -> bool:
-        """Whether a kernel gives every output value within rounding."""
+    def gives(self, kernel: Kernel, text: str = "") -> bool:
+        """Whether a kernel gives every output value within rounding; of a rounded step, some are ties."""
         step = max(1, BLOCK_VALUES // self.x.shape[-1])
         for vectors in (self.sample, *np.split(np.arange(len(self.at)), range(step, len(self.at), step))):
             try:
                 values = kernel(vectors)
             except PecliError:  # positions or widths that the source does not have
                 return False
-            if not (np.abs(self.flat[1][vectors] - values) <= self.allowed(vectors, values)).all():
+            off = ~(np.abs(self.flat[1][vectors] - values) <= self.allowed(vectors, values))
+            if np.count_nonzero(off) > off.size * (MAX_TIES if "rounded" in text else 0):
                 return False
         return True
 
 
+# Steps that are rounded to a narrow type: p the position, w its frequency, a the angle, c its cosine and sine.
+STEPS = {
+    "frequencies (inv_freq) were rounded to KIND": "w",
+    "positions were rounded to KIND": "p",
+    "phases were computed in KIND (frequencies and angles rounded to KIND)": "wa",
+    "phases were computed in KIND (frequencies, positions and angles rounded to KIND)": "pwa",
+    "angles were rounded to KIND": "a",
+    "cosines and sines were rounded to KIND": "c",
+    "frequencies (inv_freq) and positions were rounded to KIND": "pw",
+    "positions and angles were rounded to KIND": "pa",
+}
 # Wrong uses of cos + i sin: the text of each and the function that makes it.
 ROTATION_ERRORS: dict[str, Callable[[Rotations], Rotations]] = {
     "the rotation has the other sense: the sine has the wrong sign": np.conj,
@@ -247,8 +262,6 @@ ROTATION_ERRORS: dict[str, Callable[[Rotations], Rotations]] = {
     "the cosine has the wrong sign": lambda z: -z.conj(),
     "the sign of both cosine and sine is changed": np.negative,
     "the pairs take the frequencies in reverse order": lambda z: z[:, ::-1],
-    "cosines and sines were rounded to bfloat16": lambda z: _rounded(z, "bfloat16"),
-    "cosines and sines were rounded to float16": lambda z: _rounded(z, "float16"),
 }
 
 
@@ -272,8 +285,13 @@ def kernels(applied: AppliedRotation, *, moved: bool = True) -> Iterator[tuple[s
             yield pairing_text(other, pairs), partial(applied.rotated, pairs=other)
     for text, factor in _factor(applied):
         yield text, partial(applied.scaled, factor=factor)
+    yield from _scales(applied)
     for text, modify in ROTATION_ERRORS.items():
         yield text, partial(applied.rotated, modify=modify)
+    yield from _narrow_phases(applied)
+    for kind in LOW_TYPES:
+        coarse = replace(applied, x=rounded(applied.x, kind))
+        yield f"the inputs were rounded to {kind} before they were rotated", coarse.rotated
     for text, positions in _positions(applied) if moved else ():
         yield text, partial(applied.rotated, at=positions)
     for text, formula in _formulas(applied):
@@ -325,6 +343,8 @@ def _formulas(applied: AppliedRotation) -> Iterator[tuple[str, dict[str, Any]]]:
     block, plus = k // half * half, np.ones(width)
     moved = f"the partner of column i is i + {quarter} (a quarter of the width), where i + {half} was expected"
     quarters, first = block + (k - block + quarter) % half, np.where(k - block < quarter, -1.0, 1.0)
+    stacked = "the partners are all odd columns, then all even ones: cat(-odd, even), where they should be in turn"
+    apart = np.where(k < half, 2 * k + 1, 2 * (k - half)) % width
     for text, *(columns_of, others, sign) in (
         ("the cosines are repeated pair by pair (interleaved) and used with rotate_half, which takes half-split pairs",
          cosines["interleaved"], partner["half"], minus["half"]),
@@ -333,6 +353,8 @@ def _formulas(applied: AppliedRotation) -> Iterator[tuple[str, dict[str, Any]]]:
         ("the minus sign of the first members is missing: x1 cos + x2 sin", cosines[own], partner[own], plus),
         ("the second members have a minus sign: x2 cos - x1 sin", cosines[own], partner[own], -plus),
         ("the sine is missing: only x cos was computed", cosines[own], k, 0 * plus),
+        (stacked, cosines["half"], apart, minus["half"]),
+        (stacked, cosines["interleaved"], apart, minus["half"]),
         (moved, cosines[own], quarters, first),
         (moved, k % max(1, quarter), quarters, first),
         (moved, cosines[own], (k + quarter) % width, minus["half"]),
@@ -344,6 +366,58 @@ def _formulas(applied: AppliedRotation) -> Iterator[tuple[str, dict[str, Any]]]:
         side = 1 - 2 * (applied.index[1] % 2)
         signs, shift = -1.0 * side[:, None], applied.x.shape[2] * side
         yield text, {"cosines": cosines["half"], "partner": k, "sign": signs, "shift": shift}
+
+
+def _narrow_phases(applied: AppliedRotation) -> Iterator[tuple[str, Kernel]]:
+    """Yield rotations whose positions, frequencies or angles were rounded to 16 bits, in some steps or in all."""
+    with contextlib.suppress(PecliError):
+        first = applied.source.rotations(np.ones(1, np.int64))
+        w, size, at = rounded(np.angle(first), "float32"), np.abs(first), applied.at.astype(np.float64)
+        for kind, (which, steps) in product(LOW_TYPES, STEPS.items()):
+            p, own = (rounded(v, kind if part in steps else "float64") for v, part in ((at, "p"), (w, "w")))
+            narrow_angles, last = (kind if part in steps else "float32" for part in "ac")
+
+            def made(
+                v: Integers, p: Floats = p, own: Floats = own, kind: str = narrow_angles, last: str = last
+            ) -> Floats:
+                z = size * np.exp(1j * rounded(rounded(p[v, None] * own, "float32"), kind))
+                return rotate(applied.flat[0][v], _rounded(z, last), applied.pairs)
+
+            yield which.replace("KIND", kind), made
+
+
+def _scales(applied: AppliedRotation) -> Iterator[tuple[str, Kernel]]:
+    """Yield another scale of each position and pair, as xPos has: its logarithm is a line over the position."""
+    some, (a, b) = applied.sample, columns(applied.rotary, applied.pairs[0])
+    sizes = (np.log(np.hypot(values[some][:, a], values[some][:, b])) for values in applied.flat)
+    x, y, right = (np.nan_to_num(size) for size in sizes)
+    want, at = right - x, applied.at[some].astype(np.float64)
+    if np.ptp(at) == 0 or np.ptp(want) < MIN_SCALE:
+        return
+    slopes, offsets = np.polyfit(at, want, 1)
+    lines = np.stack([want.ravel(), np.broadcast_to(slopes, want.shape).ravel()], 1)
+    near, found = MAX_FACTOR_ERROR[applied.dtype], np.linalg.lstsq(lines, (y - x).ravel(), rcond=None)[0]
+    errors = near, near * np.ptp(at)
+    speed, shift = (
+        float(shortest(v - e, v + e)) if abs(v) > e else 0.0 for v, e in zip(found.tolist(), errors, strict=True)
+    )
+    centre = round(-float((offsets / slopes)[np.abs(slopes).argmax()]), 3)
+    if not speed and not shift:
+        text = "is missing: the vectors are only rotated"
+    elif speed == -1 and not shift:
+        text = "is inverted: queries are scaled as keys, or keys as queries"
+    else:
+        moved = f"is 1 at position {centre - shift / (speed or 1):.6g} where {centre:.6g} was expected" if shift else ""
+        faster = f"changes {speed:g} times as fast with the position" if speed != 1 else ""
+        text = " and ".join(filter(None, (moved, faster)))
+
+    def scaled(v: Integers) -> Floats:
+        factor = np.exp(speed * (applied.at[v, None] * slopes + offsets) + shift * slopes)
+        out = applied.rotated(v)
+        out[:, a], out[:, b] = out[:, a] * factor, out[:, b] * factor
+        return out
+
+    yield f"the scale of each position {text}", scaled
 
 
 def _factor(applied: AppliedRotation) -> Iterator[tuple[str, float]]:
@@ -371,7 +445,7 @@ def pairing_text(taken: Pairs, own: Pairs) -> str:
     return "{} pairs were rotated where {} ones were expected".format(*words)
 
 
-TWICE, THRICE = "it was rotated twice", "it was rotated three times"
+TWICE, THRICE = "it was rotated twice, or by twice the angle", "it was rotated three times"
 
 
 # Type that cosines and sines measured from outputs of a type are rounded to, which hides the outputs' own rounding.
@@ -487,9 +561,11 @@ def unlike_rotations(y: Floats, right: Floats, dtype: str, explained: Explained)
         for base in PUBLISHED_BASES[:COMMON_BASES]:
             source = RotationSource(("rope", {"dim": str(width), "base": base, "rotary-dim": str(one.rotary)}))
             few = _rotated_back(one, rows[:: 1 + len(rows) // FEW_ROWS], source)
-            texts = {text for text, kernel in kernels(few, moved=not still) if few.gives(kernel)}
+            texts = {text for text, kernel in kernels(few, moved=not still) if few.gives(kernel, text)}
             whole = _rotated_back(one, rows, source) if texts or is_rotation else few
-            found = (text for text, kernel in kernels(whole, moved=not still) if text in texts and whole.gives(kernel))
+            found = (
+                text for text, kernel in kernels(whole, moved=not still) if text in texts and whole.gives(kernel, text)
+            )
             for text in (*found, *(measured_faults(whole, explained) if is_rotation else ())):
                 if UNNAMED not in text:
                     text = re.sub("positions start at (.*) where 0 was expected", r"positions are \1 later", text)
@@ -515,12 +591,13 @@ def faults(applied: AppliedRotation, name: str, explained: Explained) -> list[Fi
     """Return the fault of the kernel and its place, or the finding that only rounding differs."""
     with np.errstate(all="ignore"):
         held = effective_dtype(applied.flat[1][applied.sample], applied.dtype)
-        rough = f", and rounded to {held}" if held != applied.dtype else ""
+        rough = f", and the outputs are rounded to {held}" if held != applied.dtype else ""
         applied = replace(applied, dtype=held)
         if not applied.wrong.any():
             return [_rounding(applied, name, rough)]
         for part, where in ((applied, ""), _part(applied)):
-            fault = next(_faults_of_all(part, explained), None) if part is not None else None
+            texts = _faults_of_all(part, explained) if part is not None else ()
+            fault = next((text for text in texts if "row" not in where or not re.search(r"\brows? \d", text)), None)
             if fault is not None:
                 return [Finding("rotation", f"{name}: {where}{fault}{rough}")]
         return _elsewhere(applied, name)
@@ -528,7 +605,7 @@ def faults(applied: AppliedRotation, name: str, explained: Explained) -> list[Fi
 
 def _faults_of_all(applied: AppliedRotation, explained: Explained) -> Iterator[str]:
     """Yield the texts of the faults that explain all vectors."""
-    yield from (text for text, kernel in kernels(applied) if applied.gives(kernel))
+    yield from (text for text, kernel in kernels(applied) if applied.gives(kernel, text))
     measured = list(measured_faults(applied, explained))
     yield from (text for text in measured if UNNAMED not in text)
     yield from (text for text, kernel in _bases(applied) if applied.gives(kernel))
@@ -568,6 +645,8 @@ def _elsewhere(applied: AppliedRotation, name: str) -> list[Finding]:
 def _part(applied: AppliedRotation) -> tuple[AppliedRotation | None, str]:
     """Return the batches, heads and rows in which all wrong values lie, and the words for them."""
     wrong: NDArray[np.bool_] = np.any(applied.wrong, axis=3)
+    still = wrong | np.any(wrong, axis=2, keepdims=True) & (applied.by_batch == 0)[:, None]  # which nothing rotates
+    wrong = still if still.any(axis=(0, 1)).all() else wrong
     kept, words = list[Integers](), list[str]()
     for axis, word in enumerate(("batch", "head", "row")):
         at = np.flatnonzero(np.any(wrong, axis=tuple(k for k in range(3) if k != axis)))

@@ -175,7 +175,7 @@ def test_the_place_of_a_fault_is_said():
     wrong = kernel(sense=-1)
     out = kernel()
     out[:, 1:, 1:] = wrong[:, 1:, 1:]
-    assert said(out)[0].startswith("all of heads 1 to 3, rows from 1 on: the rotation has the other sense")
+    assert said(out)[0].startswith("all of heads 1 to 3: the rotation has the other sense")
     out = kernel()
     out[:, :, 128:] = kernel(X[:, :, 128:], P[:32])
     assert said(out)[0].startswith("positions from 128 on repeat the first 128: position 128 is position 0 again")

@@ -1823,3 +1823,120 @@ mistake(
     "buckets cut by one", "t5:len=100,form=index", lambda: np.minimum(t5_index(100), 30), "are 30", "",
     "integers|decimals",
 )  # fmt: skip
+
+
+def behind(n: int = 32) -> np.ndarray:
+    """Key minus query."""
+    return np.arange(n)[None] - np.arange(n)[:, None]
+
+
+def block_of(n: int = 32) -> np.ndarray:
+    """Pairs of positions in the same block of 10."""
+    return (np.arange(n) // 10)[:, None] == np.arange(n) // 10
+
+
+CAUSAL = "alibi:heads=8,mask=causal,len=32"
+for name, mask, words in (
+    ("one key too many", behind() <= 1, "at most 1 after the query"),
+    ("a key too few", behind() <= -2, "at least 2 before the query"),
+    ("left padding", (behind() <= 0) & (np.arange(32) >= 4), r"\(causal\), but for keys 0 to 3"),
+    ("padding without causal", (behind() < 99) & (np.arange(32) < 28), "queries and keys, but for keys 28 to 31"),
+    ("packed sequences", (behind() <= 0) & block_of(), r"\(causal\), in blocks that begin at 0, 10, 20, 30"),
+    ("a padded window", (abs(behind()) < 6) & (np.arange(32) > 1), "window of 11.*but for keys 0 to 1"),
+):  # fmt: skip
+    mistake(
+        f"ALiBi with {name}", CAUSAL, lambda mask=mask: np.where(mask, alibi(8), -np.inf).astype(F32), words,
+        "mask order repeat",
+    )  # fmt: skip
+    mistake(
+        f"mask with {name}", lambda: behind() <= 0, lambda mask=mask: mask,
+        words if "without" not in name else "28 of 32 keys, the same for every query", "mask order repeat",
+    )  # fmt: skip
+mistake(
+    "half of the heads with slopes", "alibi:heads=8,len=32", lambda: alibi(slope=[*slopes(4), 0, 0, 0, 0]),
+    "4 heads have a slope where all", "slopes",
+)  # fmt: skip
+mistake(
+    "slopes of 12 heads from 0", "alibi:heads=12,len=32", lambda: alibi(slope=2.0 ** (-8 * np.arange(12) / 12)),
+    "the slopes are others: 1, 0.63, 0.3969", "slopes",
+)  # fmt: skip
+mistake(
+    "shared slopes in a row", "alibi:heads=8,bias=key-position,queries=1,len=32",
+    lambda: np.repeat(slopes(8)[:, None, None] * np.arange(32), 4, 0), "every head is there 4 times", "slopes repeat",
+)  # fmt: skip
+cut = {"": "t5:len=100,form=index", "causal ": "t5:len=100,form=index,bidirectional=false"}
+mistake("bucket of distance 0", cut[""], lambda: t5_index(100) + 16 * np.eye(100, dtype=int), ">= 0 was tested")
+mistake(
+    "causal buckets of both sides", cut["causal "],
+    lambda: np.maximum(t5_index(100, both=False), t5_index(100, both=False).T), "lost its sign", "sign buckets",
+)  # fmt: skip
+mistake("buckets up to 100", cut[""], lambda: t5_index(100, maximum=100), "max-distance 100 where 128")
+mistake(
+    "trained window with the heads last", "window:grid=6x8,heads=3",
+    lambda: random(11 * 15, 3)[swin_index(6, 8)], "heads are the last axis", "mask heads grid", "missing",
+)  # fmt: skip
+
+
+def xpos(sign: int, centre: float = 32, speed: float = 1) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+    """Queries and keys of 64 positions rotated and scaled as xPos has them, the keys by the inverse; and the inputs."""
+    x, n = random(1, 2, 64, 32, seed=3), np.arange(64)
+    scale = ((np.arange(0, 32, 2) + 0.4 * 32) / (1.4 * 32)) ** (sign * speed * (n[:, None] - centre) / 512)
+    turned = rotate(x, *(f(angles(inv64(32), 64)) for f in (np.cos, np.sin)))
+    return {"q": (x, (turned * np.tile(scale, 2)).astype(F32)), "k": (x, (turned / np.tile(scale, 2)).astype(F32))}
+
+
+for name, made, words in (
+    ("no scale", xpos(0), "scale of each position is missing"),
+    ("a scale of another centre", xpos(1, 0), "is 1 at position 0 where 32 was"),
+    ("another scale base", xpos(1, speed=2), "changes 2 times as fast"),
+    ("the scales exchanged", xpos(-1), "inverted"),
+):
+    applied(
+        f"xPos with {name}", "xpos:dim=32,max-len=64",
+        lambda made=made: tuple({k: pair[side] for k, pair in made.items()} for side in (0, 1)), words,
+        "positions sign scaling", pairs="half",
+    )  # fmt: skip
+
+
+def rotated(positions: np.ndarray, x: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+    """Inputs of 2 batches and 4 heads, and others rotated at these positions in float32."""
+    inputs = random(2, 4, 32, 64, seed=9)
+    angle = np.asarray(positions)[..., None] * inv64(64)
+    return inputs, rotate(inputs if x is None else x, np.cos(angle), np.sin(angle)).astype(F32)
+
+
+applied(
+    "one batch padded on the left", "rope:dim=64",
+    lambda: rotated(np.stack([np.arange(32), np.maximum(np.arange(32) - 7, 0)])[:, None]),
+    ("batch 1", "1 to 7 repeat position 0"), "positions repeat order", "among", pairs="half",
+)  # fmt: skip
+applied(
+    "positions of bfloat16", "rope:dim=64", lambda: rotated(bf16(300 + np.arange(32))), "positions were rounded to bfl",
+    "positions bfloat16", pairs="half", start=300,
+)  # fmt: skip
+applied(
+    "inputs of float16", "rope:dim=64",
+    lambda: rotated(np.arange(32), random(2, 4, 32, 64, seed=9).astype(F16).astype(F32)),
+    "the inputs were rounded to float16", pairs="half",
+)  # fmt: skip
+
+
+def phases(how: str, start: int) -> tuple[np.ndarray, np.ndarray]:
+    """Inputs and others rotated in float32 from phases of which some steps were rounded to bfloat16."""
+    x, at = random(1, 2, 64, 64, seed=11), (start + np.arange(64, dtype=F32))[:, None]
+    angle = (bf16(at) if "p" in how else at) * (bf16(inv32(64)) if "w" in how else inv32(64))
+    c, s = (f(bf16(angle) if "a" in how else angle) for f in (np.cos, np.sin))
+    out = rotate(x, *(map(bf16, (c, s)) if "c" in how else (c, s)))
+    return x, bf16(out) if "o" in how else out
+
+
+for how, words in (
+    ("w", r"\(inv_freq\) were rounded to bfloat16$"), ("p", "array: positions were"), ("a", "array: angles were"),
+    ("pwa", "phases were computed in bfloat16 .frequencies, positions and angles"), ("wo", "frequencies.*outputs are"),
+    ("c", "cosines and sines were rounded to bfloat16"),
+):  # fmt: skip
+    for start in (300, 5000):
+        applied(
+            f"phases of bfloat16, {how} from {start}", "rope:dim=64", lambda how=how, start=start: phases(how, start),
+            words, "positions bfloat16", "start", pairs="half", start=start,
+        )  # fmt: skip

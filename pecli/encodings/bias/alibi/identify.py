@@ -185,7 +185,9 @@ def words(other: Mapping[str, tuple[str, str]]) -> dict[str, str]:
             texts[key] = f"slopes of {have} head{'s' * (have != '1')} where {wanted} were expected"
         elif key == "slope-values" and (part := _heads_of(have)):
             many = other["heads"][1] if "heads" in other else have.count("+") + 1
-            texts[key] = f"{part} where those of {many} heads were expected"
+            texts[key] = f"{part} where those of {_heads_of(wanted) or f'{many} heads'} were expected".replace(
+                "of slopes ", ""
+            )
         elif key == "slope-values":
             values = have.split("+")
             times = next((k for k, value in enumerate(values) if value != values[0]), 1)
