@@ -453,7 +453,7 @@ def _shape_of(on: NDArray[np.bool_], distance: NDArray[np.int64]) -> str:
         f"at distances of at most {reach} (a sliding window of {2 * reach + 1})": size <= reach,
         f"at 0 to {back} keys before the query (a causal sliding window of {back + 1})": abs(2 * distance + back)
         <= back,
-        f"where the key is at {most} the query": distance <= after,
+        f"where the key is at {most} the query": (distance <= after) & (2 * abs(after) < len(on)),
     }
     keys, queries = on.any(axis=0, keepdims=True), on.any(axis=1, keepdims=True)
     left = f", but for {numbered('key', np.flatnonzero(~keys))}"
@@ -463,7 +463,7 @@ def _shape_of(on: NDArray[np.bool_], distance: NDArray[np.int64]) -> str:
         block = np.cumsum(np.append(False, ~(on.diagonal(-1) | on.diagonal(1))))
         starts = ", ".join(map(str, np.flatnonzero(np.diff(block, prepend=-1))[:4])) + (" .." if block[-1] > 3 else "")
         parts[f", in blocks that begin at {starts}"] = block[:, None] == block
-    for more, part in parts.items():
+    for more, part in list(parts.items())[: None if on.sum() > 1 else 1]:
         name = next((name for name, pattern in patterns.items() if np.array_equal(on, pattern & part)), "")
         if name:
             return name + more

@@ -435,23 +435,23 @@ def _added_words(
 ) -> Iterator[Finding]:  # fmt: skip
     """Yield numbers that are added to coordinates: of all rows, or of some runs of them."""
     added, edges = _edges(streams)
+    patches, spaces = (
+        keys.get("coordinates", "index") != "index",
+        [_space(own) for own in want.T],
+    )  # shares of the sides
+    units = np.array(spaces if keys.get("normalize") == "true" else [1.0] * len(names))  # cells are counted
     for first, stop in pairwise(edges):
-        moved, normal = [a for a in range(len(names)) if added[first, a]], _is_normal(keys)
-        lows = {a: float(want[first:stop, a].min()) for a in moved}
-        steps = {added[first, a] * (1 if normal else _space(want[:, a])) for a in moved}
-        alike = len(steps) == 1 and set(moved) >= set(moving)
-        same = alike and len({round(low, 6) for low in lows.values()}) == 1
+        moved, shifts = np.flatnonzero(added[first]).tolist(), added[first] * spaces / units
+        lows, sizes = (want[first:stop].min(axis=0) / units).round(6), np.abs(added[first] if patches else shifts)
+        alike = len(np.unique(sizes[moved].round(6))) == 1 and set(moved) >= set(moving)
+        same = alike and len(set(lows[moved])) == 1
         for a in moved[:1] if alike else moved:
-            step = float(added[first, a]) * (1 if normal else _space(want[:, a]))
-            have = lows[a] + step * (_space(want[:, a]) if normal else 1)
             rows = f"{span(prefix + first, prefix + stop - 1, 'row')}: " if len(edges) > 2 else ""
-            text = f"{rows}coordinates start at {round(have, 6):g} where {round(lows[a], 6):g} was expected"
-            text += f" on the axis {names[a]}" * (not same)
-            if normal or (alike and not same):
-                size = {0.5: "half a patch", 1.0: "a patch"}.get(
-                    abs(step) * normal, f"{abs(step):g}{' patches' * normal}"
-                )
-                text += f", {size} {'earlier' if step < 0 else 'later'}{' on every axis' * (alike and not same)}"
-            if normal and abs(step) == 0.5 and (keys.get("normalize") != "true" or keys["center"] == "true"):
+            text = f"{rows}coordinates start at {round(lows[a] + shifts[a], 6):g} where {lows[a]:g} was expected"
+            text += "" if same else f" on the axis {names[a]}"
+            if patches or (alike and not same):
+                size = "half a patch" if patches and sizes[a] == 0.5 else f"{sizes[a]:g}{' patches' * patches}"
+                text += f", {size} {'earlier' if shifts[a] < 0 else 'later'}{' on every axis' * (alike and not same)}"
+            if patches and sizes[a] == 0.5:
                 text += ": corners of patches where their centres were expected"
             yield Finding("first", text)

@@ -383,7 +383,8 @@ def _narrow_phases(applied: AppliedRotation) -> Iterator[tuple[str, Kernel]]:
                 z = size * np.exp(1j * rounded(rounded(p[v, None] * own, "float32"), kind))
                 return rotate(applied.flat[0][v], _rounded(z, last), applied.pairs)
 
-            yield which.replace("KIND", kind), made
+            same = " or TF32" * (kind == "float16" and not {*steps} & {"a", "c"})  # which have as many digits
+            yield which.replace("KIND", kind + same), made
 
 
 def _scales(applied: AppliedRotation) -> Iterator[tuple[str, Kernel]]:
