@@ -393,12 +393,8 @@ def mask_differences(actual: Tabular, expected: Tabular) -> list[Finding]:
     """Return the patterns of two masks of the same two values, if both have a name; else []."""
     (what, _, have), (other, _, want) = ((measured_of(table) or "").partition(": ") for table in (actual, expected))
     named = all(re.search(r"the query|every query|of all|diagonal|at distances", text) for text in (have, want))
-    same_shape = [a.shape for a in actual.arrays] == [a.shape for a in expected.arrays]
-    return (
-        [Finding("mask", f"{have}; expected: {want}")]
-        if named and same_shape and what == other and have != want
-        else []
-    )
+    named &= what == other and [a.shape for a in actual.arrays] == [a.shape for a in expected.arrays]
+    return [Finding("mask", f"{have}; expected: {want}")] if named and have != want else []
 
 
 def _ramp(values: Floats, lines: Lines) -> str:
@@ -458,7 +454,7 @@ def _shape_of(on: NDArray[np.bool_], distance: NDArray[np.int64]) -> str:
     keys, queries = on.any(axis=0, keepdims=True), on.any(axis=1, keepdims=True)
     left = f", but for {numbered('key', np.flatnonzero(~keys))}"
     both = f"{'' if keys.all() else left}, without {numbered('query', np.flatnonzero(~queries))}"
-    parts = {"": size >= 0, left: keys & (size >= 0), both: keys & queries}
+    parts = {"": size >= 0, left: keys, both: keys & queries}
     if on.shape[0] == on.shape[1] > 1 and on.diagonal().all():  # packed sequences
         block = np.cumsum(np.append(False, ~(on.diagonal(-1) | on.diagonal(1))))
         starts = ", ".join(map(str, np.flatnonzero(np.diff(block, prepend=-1))[:4])) + (" .." if block[-1] > 3 else "")

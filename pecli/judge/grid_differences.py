@@ -425,7 +425,10 @@ def _factor_words(
     else:
         for name, factor, side, cell in zip(names, factors, sides, whole, strict=True):
             text = f"coordinates of the {name} are {factor:.6g} times the expected ones"
-            if factor != 1:
+            if factor != 1 and name == "frame" and "time-step" in keys:
+                step = float(keys["time-step"])
+                yield Finding("time_step", f"time-step {factor * step:g} where {step:g} was expected")
+            elif factor != 1:
                 yield Finding("scale", text + f", as of {cell} cells where there are {side}" * bool(cell))
 
 

@@ -208,6 +208,12 @@ class AppliedRotation:
         out[:, : self.rotary] = out[:, : self.rotary] * z.real + (sign if shift is None else sign[v]) * other * z.imag
         return out
 
+    def phased(self, v: Integers, *, w: Floats, size: Floats, types: Sequence[str]) -> Floats:
+        """Return vectors rotated by float32 phases whose positions, frequencies, angles and cosines have some types."""
+        angle = rounded(self.at[v, None].astype(np.float64), types[0]) * rounded(w, types[1])
+        z = size * np.exp(1j * rounded(rounded(angle, "float32"), types[2]))
+        return rotate(self.flat[0][v], _rounded(z, types[3]), self.pairs)
+
     def scaled(self, v: Integers, *, factor: float) -> Floats:
         """Return the exact outputs times a factor."""
         return factor * self.flat[2][v]
@@ -372,36 +378,25 @@ def _narrow_phases(applied: AppliedRotation) -> Iterator[tuple[str, Kernel]]:
     """Yield rotations whose positions, frequencies or angles were rounded to 16 bits, in some steps or in all."""
     with contextlib.suppress(PecliError):
         first = applied.source.rotations(np.ones(1, np.int64))
-        w, size, at = rounded(np.angle(first), "float32"), np.abs(first), applied.at.astype(np.float64)
+        w, size = rounded(np.angle(first), "float32"), np.abs(first)
         for kind, (which, steps) in product(LOW_TYPES, STEPS.items()):
-            p, own = (rounded(v, kind if part in steps else "float64") for v, part in ((at, "p"), (w, "w")))
-            narrow_angles, last = (kind if part in steps else "float32" for part in "ac")
-
-            def made(
-                v: Integers, p: Floats = p, own: Floats = own, kind: str = narrow_angles, last: str = last
-            ) -> Floats:
-                z = size * np.exp(1j * rounded(rounded(p[v, None] * own, "float32"), kind))
-                return rotate(applied.flat[0][v], _rounded(z, last), applied.pairs)
-
+            types = [kind if part in steps else "float32" for part in "pwac"]
             same = " or TF32" * (kind == "float16" and not {*steps} & {"a", "c"})  # which have as many digits
-            yield which.replace("KIND", kind + same), made
+            yield which.replace("KIND", kind + same), partial(applied.phased, w=w, size=size, types=types)
 
 
 def _scales(applied: AppliedRotation) -> Iterator[tuple[str, Kernel]]:
     """Yield another scale of each position and pair, as xPos has: its logarithm is a line over the position."""
     some, (a, b) = applied.sample, columns(applied.rotary, applied.pairs[0])
-    sizes = (np.log(np.hypot(values[some][:, a], values[some][:, b])) for values in applied.flat)
-    x, y, right = (np.nan_to_num(size) for size in sizes)
+    x, y, right = (np.nan_to_num(np.log(np.hypot(v[some][:, a], v[some][:, b]))) for v in applied.flat)
     want, at = right - x, applied.at[some].astype(np.float64)
     if np.ptp(at) == 0 or np.ptp(want) < MIN_SCALE:
         return
     slopes, offsets = np.polyfit(at, want, 1)
     lines = np.stack([want.ravel(), np.broadcast_to(slopes, want.shape).ravel()], 1)
     near, found = MAX_FACTOR_ERROR[applied.dtype], np.linalg.lstsq(lines, (y - x).ravel(), rcond=None)[0]
-    errors = near, near * np.ptp(at)
-    speed, shift = (
-        float(shortest(v - e, v + e)) if abs(v) > e else 0.0 for v, e in zip(found.tolist(), errors, strict=True)
-    )
+    both = zip(found.tolist(), (near, near * np.ptp(at)), strict=True)
+    speed, shift = (float(shortest(v - e, v + e)) if abs(v) > e else 0.0 for v, e in both)
     centre = round(-float((offsets / slopes)[np.abs(slopes).argmax()]), 3)
     if not speed and not shift:
         text = "is missing: the vectors are only rotated"
@@ -413,8 +408,8 @@ def _scales(applied: AppliedRotation) -> Iterator[tuple[str, Kernel]]:
         text = " and ".join(filter(None, (moved, faster)))
 
     def scaled(v: Integers) -> Floats:
-        factor = np.exp(speed * (applied.at[v, None] * slopes + offsets) + shift * slopes)
-        out = applied.rotated(v)
+        out, line = applied.rotated(v), applied.at[v, None] * slopes + offsets
+        factor = np.exp(speed * line + shift * slopes)
         out[:, a], out[:, b] = out[:, a] * factor, out[:, b] * factor
         return out
 

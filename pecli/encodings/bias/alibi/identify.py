@@ -189,14 +189,8 @@ def words(other: Mapping[str, tuple[str, str]]) -> dict[str, str]:
                 "of slopes ", ""
             )
         elif key == "slope-values":
-            values = have.split("+")
-            times = next((k for k, value in enumerate(values) if value != values[0]), 1)
-            repeated = times > 1 and all(values[k::times] == values[::times] for k in range(times))
-            values = values[:: times if repeated else 1]
-            shown = ", ".join(f"{float(slope):.4g}" for slope in values[:3]) + " .." * (len(values) > 3)
-            texts[key] = (
-                f"{f'each slope stands {times} times in a row' if repeated else 'the slopes are others'}: {shown}"
-            )
+            shown = ", ".join(f"{float(slope):.4g}" for slope in have.split("+")[:3])
+            texts[key] = f"the slopes are others: {shown}{' ..' if have.count('+') > 2 else ''}"
         elif key in ("slope-dtype", "arithmetic") and have != "exact":
             texts[key] = f"slopes{' and positions' if key == 'arithmetic' else ''} rounded to {have}"
     return texts
