@@ -49,7 +49,7 @@ Changed = Mapping[str, str | None]
 ROUNDINGS = 8.0  # of the outputs' type that a kernel may make: cos, sin, two products, their sum, each in a narrow type
 MIN_SCALE = 2.0**-7  # change of the logarithm of a scale over all positions; roundings of bfloat16 make less
 MAX_TRIED = 192  # vectors that a kernel is tried on before it is tried on all
-MAX_TIES = 2e-3  # share of the values that another last bit of a float32 phase rounds to the other side
+MAX_TIES = 2e-3  # share of the wrong values that another last bit of a float32 phase rounds to the other side
 BLOCK_VALUES = 1 << 20  # values rotated at once
 # Relative error of a measured factor, in each type of the outputs.
 MAX_FACTOR_ERROR = {"float64": 2.0**-20, "float32": 2.0**-16, "float16": 2.0**-8, "bfloat16": 2.0**-6}
@@ -245,7 +245,8 @@ class AppliedRotation:
             except PecliError:  # positions or widths that the source does not have
                 return False
             off = ~(np.abs(self.flat[1][vectors] - values) <= self.allowed(vectors, values))
-            if np.count_nonzero(off) > off.size * (MAX_TIES if "rounded" in text else 0):
+            wrong = self.wrong.reshape(len(self.at), -1)[vectors] if "rounded" in text else off[:0]
+            if np.count_nonzero(off) > MAX_TIES * np.count_nonzero(wrong):
                 return False
         return True
 

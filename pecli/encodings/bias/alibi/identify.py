@@ -185,9 +185,8 @@ def words(other: Mapping[str, tuple[str, str]]) -> dict[str, str]:
             texts[key] = f"slopes of {have} head{'s' * (have != '1')} where {wanted} were expected"
         elif key == "slope-values" and (part := _heads_of(have)):
             many = other["heads"][1] if "heads" in other else have.count("+") + 1
-            texts[key] = f"{part} where those of {_heads_of(wanted) or f'{many} heads'} were expected".replace(
-                "of slopes ", ""
-            )
+            expected = (wanted and _heads_of(wanted).removeprefix("slopes of ")) or f"{many} heads"
+            texts[key] = f"{part} where those of {expected} were expected"
         elif key == "slope-values":
             shown = ", ".join(f"{float(slope):.4g}" for slope in have.split("+")[:3])
             texts[key] = f"the slopes are others: {shown}{' ..' if have.count('+') > 2 else ''}"
