@@ -65,7 +65,7 @@ def grid_differences(actual: Tabular, expected: Table, compared: Comparison) -> 
         for view in grids.views(actual):
             found = _of_view(view, pairs, expected, compared)
             if found is not None and view.channels_first:
-                text = f"the channels are the first axis: shape {view.planes[0].array.shape} where"
+                text = f"the channels come before the grid: shape {view.planes[0].array.shape} where"
                 axes = Finding("channels", f"{text} {expected.arrays[0].shape} was expected")
                 cause = [one for one in found if one.kind != "rounding"]
                 found = [*cause, axes, *(one for one in found if one.kind == "rounding")]

@@ -660,7 +660,7 @@ def _verdict(names: Sequence[GridName]) -> Identification | None:
     arrays = tuple(dict.fromkeys(plane.array.name for plane in name.grid.view.planes))
     reading = name.grid.reading
     notes = [reading.layout] if reading is not None and reading.layout in JOINED else []
-    notes += ["the channels are the first axis"] * name.grid.view.channels_first
+    notes += ["the channels come before the grid"] * name.grid.view.channels_first
     return Identification(name.recipe, "sure" if sure else "likely", tally.residual, tally.equal / max(1, tally.count),
                           name.arithmetic(tally), (*notes, *tally.texts()), others, tally.count, arrays)  # fmt: skip
 

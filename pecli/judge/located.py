@@ -703,7 +703,8 @@ def _candidates(y: Floats, x: Floats, near: float, stored: str) -> Changes:
     if not x.size:  # every value is masked
         return
     for kind in ("sign", "negated"):  # infinities keep their sign, or change it as well
-        yield RowChange(kind, "the sign of {} is changed", np.negative)
+        apart = "" if kind == "negated" or finite.all() else ", except infinite ones"
+        yield RowChange(kind, f"the sign of {{}} is changed{apart}", np.negative)
     yield RowChange("sign", "{} are the absolute values of the expected ones", np.abs)
     yield RowChange("value", "{} are cut off at 0: the negative ones are 0", partial(np.maximum, 0.0))
     if x.size < MIN_FITTED or x.min() == x.max():

@@ -214,6 +214,10 @@ def instead(option: str, other: str, value: str, *, kind: str | None = None) -> 
     return Change(kind or option, f"{option} {other} where {value} was expected", {option: other})
 
 
+# What flags are called in messages.
+FLAGS = {"cls": "the class token (cls)", "normalize": "the normalisation of the coordinates (normalize)"}
+
+
 def parameter_text(key: str, have: str, wanted: str, off: str | None = None) -> str:
     """Return a parameter that differs from the expected text in words; "" where there is none.
 
@@ -222,7 +226,8 @@ def parameter_text(key: str, have: str, wanted: str, off: str | None = None) -> 
     if {have, wanted} <= {"true", "false", ""}:
         if off:
             return f"{key} where {off} was expected" if have == "true" else f"{off} where {key} was expected"
-        return f"{key} where it was not expected" if have == "true" else f"{key} is missing"
+        name = FLAGS.get(key, key)
+        return f"{name} where it was not expected" if have == "true" else f"{name} is missing"
     if "none" in (have, wanted):
         return f"{wanted} {key} missing" if have == "none" else f"a {have} {key} where none was expected"
     if not have or not wanted:

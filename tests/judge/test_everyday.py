@@ -621,8 +621,8 @@ def test_evenly_spaced_frequencies_are_called_so(ask):
 def test_channels_that_come_first_are_told(ask):
     ask("generate", "sincos2d:dim=64,grid=5x7", "-o", "t.npy")
     np.save("f.npy", np.ascontiguousarray(np.load("t.npy").reshape(5, 7, 64).transpose(2, 0, 1)))
-    ask("identify", "f.npy").says("sincos2d", "the channels are the first axis")
-    ask("compare", "f.npy", "sincos2d:dim=64,grid=5x7").ends(1).says("the channels are the first axis")
+    ask("identify", "f.npy").says("sincos2d", "the channels come before the grid")
+    ask("compare", "f.npy", "sincos2d:dim=64,grid=5x7").ends(1).says("the channels come before the grid")
 
 
 def test_cut_buckets_of_deberta_are_told_where_the_logarithm_is_whole(ask):

@@ -314,7 +314,7 @@ MISTAKES = [
     (S, lambda: {"pe": sincos2d(6, 8, 64).reshape(48, 2, 2, 16).transpose(0, 2, 1, 3).reshape(48, 64)},
      "columns in the order sin-sin where sin-cos was expected"),
     (D, lambda: {"pe": detr(12, 16, 64, 20)}, "temperature 20 where 10000 was expected"),
-    (D, lambda: {"pe": detr(12, 16, 64, normalize=False)}, "normalize is missing"),
+    (D, lambda: {"pe": detr(12, 16, 64, normalize=False)}, "the normalisation of the coordinates (normalize) is missing"),
     (D, lambda: {"pe": detr(12, 16, 64, center=True)}, "center where it was not expected"),
     (D, lambda: {"pe": np.roll(detr(12, 16, 64), 32, axis=1)},
      "height and width are exchanged: the height half holds the width"),
@@ -337,7 +337,7 @@ MISTAKES = [
     (R, lambda: pair(angles([places(6, 10)[0]] * 2, (32, 32))), "every pair follows the height"),
     (R, lambda: pair(np.tile(np.arange(60, dtype=F32)[:, None] * frequencies(16), (1, 2))),
      "positions count all 60 patches in one line"),
-    ("detr:dim=64,grid=12x16", lambda: {"pe": detr(12, 16, 64)}, "normalize where it was not expected"),
+    ("detr:dim=64,grid=12x16", lambda: {"pe": detr(12, 16, 64)}, "the normalisation of the coordinates (normalize) where"),
     ("rope-axes:axes=44+42+42,grid=3x4x5,ntk=2+1+1", lambda: pair(angles(places(3, 4, 5), (44, 42, 42))),
      "ntk 1 where 2+1+1 was expected"),
 ]  # fmt: skip

@@ -185,7 +185,9 @@ def words(other: Mapping[str, tuple[str, str]]) -> dict[str, str]:
             texts[key] = f"slopes of {have} head{'s' * (have != '1')} where {wanted} were expected"
         elif key == "slope-values" and (part := _heads_of(have)):
             many = other["heads"][1] if "heads" in other else have.count("+") + 1
-            expected = (wanted and _heads_of(wanted).removeprefix("slopes of ")) or f"{many} heads"
+            top = other.get("bias-max", ("", ""))[1]
+            many = f"{many} heads" + f" with bias-max {top}" * (top not in ("", "8"))
+            expected = (wanted and _heads_of(wanted).removeprefix("slopes of ")) or many
             texts[key] = f"{part} where those of {expected} were expected"
         elif key == "slope-values":
             shown = ", ".join(f"{float(slope):.4g}" for slope in have.split("+")[:3])
