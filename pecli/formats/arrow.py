@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pecli.formats.columns import Column, TableColumns, batches, gather, labels_of, schema
+from pecli.formats.columns import INDEX_NAMES, Column, TableColumns, batches, gather, labels_of, schema
 from pecli.formats.format import Draft, WriteOptions
 from pecli.formats.io.output import HeldOutput, Output
 from pecli.formats.io.source import InputFile, RawFile, reading, undone
@@ -143,6 +143,8 @@ class BatchTable(StoredTable):
         known = described if isinstance(described, dict) else {}
         found = gather(list(self._columns.values()), rows, known, self._outer(rows))
         self._gathered = {one.array.name: one for one in found}
+        used = {name for one in found for name in one.columns}
+        self.row_labels = tuple(name for name in self._columns if name in INDEX_NAMES and name not in used)
         super().__init__(self.source, [one.array for one in found], metadata.pop("recipe", None), metadata)
 
     def read_batches(self, names: Sequence[str], start: int, stop: int) -> list[dict[str, NDArray[Any]]]:

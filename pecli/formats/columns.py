@@ -191,7 +191,8 @@ def _batch(
 
 
 KEYS = ("position", "head", "query", "distance")
-MORE_LABELS = ("key", "row", "bucket", "", "Unnamed: 0", "__index_level_0__")  # pandas calls its index so
+INDEX_NAMES = ("", "Unnamed: 0", "__index_level_0__")  # of the index of pandas
+MORE_LABELS = ("key", "row", "bucket", *INDEX_NAMES)
 ARRAYS = {stem: name for name, stem in STEMS.items()} | {"": "array"}  # columns with a number alone
 _NUMBERED = re.compile(r"(.*?)(\d+(?:_\d+)*)(_re|_im|)", re.DOTALL)
 

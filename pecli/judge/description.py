@@ -117,6 +117,8 @@ class Tally:
         Largest departure from the exact values, of the explained ones.
     largest : float
         Largest departure of the unexplained values from the expected ones.
+    all_nan : bool
+        Whether none of the unexplained values is a number.
     singles : list
         Plane, row and column of the first few unexplained values, with the value and the expected one.
     """
@@ -130,6 +132,7 @@ class Tally:
     worst: float = 0.0
     residual: float = 0.0
     largest: float = 0.0
+    all_nan: bool = True
     singles: list[tuple[int, int, int, float, float]] = field(default_factory=list)
 
     @classmethod
@@ -148,6 +151,7 @@ class Tally:
         self.count, self.equal = self.count + one.size, self.equal + one.equal
         self.worst, self.residual = max(self.worst, one.worst), max(self.residual, one.residual)
         self.unexplained += len(one.rows)
+        self.all_nan &= bool(np.isnan(one.have).all())
         gaps = np.nan_to_num(np.abs(one.have - one.want), nan=np.inf)
         self.largest = max(self.largest, float(gaps.max(initial=0.0)))
         np.add.at(self.rows, one.rows, 1)

@@ -23,7 +23,7 @@ from pecli.judge.description import Tally, factor_text, harmless, is_rounding
 from pecli.judge.identify import is_large, with_blank_row
 from pecli.judge.located import ComputedRows, located
 from pecli.judge.orders import MAX_PARTS, consecutive, descriptions, numbered, numbered_are, span
-from pecli.judge.planes import EPSILON, Integers, Plane, exchanged, is_zero, planes_of, rows_of, unit
+from pecli.judge.planes import EPSILON, Integers, Plane, exchanged, is_zero, planes_of, rounded, rows_of, unit
 from pecli.judge.signal import Measured, Signal, lone_readings, measured_readings, positions_in_steps, wave_groups
 from pecli.numbers.decimals import digits, near, shortest
 from pecli.numbers.positions import fraction_text
@@ -157,7 +157,8 @@ def wave_differences(actual: Tabular, expected: Table, found: Comparison) -> lis
                     return [first, *(one for one in findings if one.kind not in ("rows", "rounding", *lone))]
                 if findings is not None:
                     return [*(Finding("zero", f"{plane.name}: all values are zero") for plane in zero), *findings]
-        return next((findings for group in groups if (findings := _by_positions(group, want))), None)
+        several = (by(group, want) for group in groups for by in (_by_positions, _by_rows))
+        return next((findings for findings in several if findings), None)
 
 
 def other_frequencies(actual: Tabular, expected: Tabular) -> list[Finding]:
@@ -294,6 +295,19 @@ def _by_positions(group: tuple[Plane, ...], want: Expected) -> list[Finding] | N
             named = descriptions(found, max(want.rows, int(found.max()) + 1), "row") if found.min() >= 0 else ()
             text = next((text for text, order in named if np.array_equal(order, found)), "")
             return [Finding("rows", text or _position_words(np.rint(places).astype(np.int64), want))]
+    return None
+
+
+def _by_rows(group: tuple[Plane, ...], want: Expected) -> list[Finding] | None:
+    """Return how a run of rows differs where all others are as expected."""
+    w = want.named.frequencies
+    for measured in measured_readings(group):
+        if measured.pairs.count == len(w) and group[0].rows == want.rows:
+            kind = "float64" if measured.dtype == "float64" else "float32"
+            way = waves.Way(kind, rounded(w, kind), kind, kind)
+            own = _structured(want, measured.pairs), want.start, want.step, "", measured, way
+            total = waves.tally(waves.WaveName(want.encoding, *own))
+            return list(_in_part(group, total, want)) if total.unexplained else None
     return None
 
 

@@ -19,19 +19,7 @@ from pecli.judge.description import MAX_ULP_NAMED, Identification, Tally, statis
 from pecli.judge.grids import identify_grid
 from pecli.judge.located import floats as read_floats
 from pecli.judge.orders import numbered_are
-from pecli.judge.planes import (
-    EPSILON,
-    Floats,
-    Integers,
-    Plane,
-    effective_dtype,
-    exchanged,
-    is_zero,
-    planes_of,
-    rounded,
-    rows_of,
-    unit,
-)
+from pecli.judge.planes import EPSILON, Plane, effective_dtype, exchanged, is_zero, planes_of, rounded, rows_of, unit
 from pecli.judge.signal import MAX_ROW, Measured, follows_waves, lone_readings, measured_readings, wave_groups, wrapped
 from pecli.numbers.blocks import in_blocks
 from pecli.numbers.decimals import digits, number_text
@@ -40,6 +28,7 @@ from pecli.numbers.rounding import floats
 from pecli.spec.catalogue import CATALOGUE
 from pecli.spec.declaration import TABLE_KEYS
 from pecli.spec.measured import LENGTHS, PUBLISHED_BASES, Named, Pairs
+from pecli.spec.profiles import Floats, Integers
 from pecli.spec.recipe import join_recipe, split_recipe
 from pecli.spec.tabular import InMemory, Tabular
 from pecli.tables.alignment import DOUBLED, table_like
@@ -274,12 +263,8 @@ ANGLES = "angles in radians, not reduced"
 NONE = Identification(None, "unknown")
 # Fitted digits by which another name of the same values may be longer and be listed, as a sinusoid's for a cache.
 MAX_ALIAS_COST = 2.5
-LONE_WORDS = {
-    "cos": "cosines alone",
-    "sin": "sines alone",
-    "cos negated": "cosines alone, with the other sign",
-    "sin negated": "sines alone, with the other sign",
-}
+LONE_WORDS = {"cos": "cosines alone", "sin": "sines alone"}
+LONE_WORDS |= {f"{part} negated": f"{words}, with the other sign" for part, words in LONE_WORDS.items()}
 
 
 def identify(table: Tabular, positions: Floats | None = None) -> Identification:
@@ -301,7 +286,8 @@ def identify(table: Tabular, positions: Floats | None = None) -> Identification:
         found = _identified(table, positions)
         if found.recipe is None and positions is None:
             found = identify_digits(table) or found
-        return _wider(found)
+        labels = (f"the column '{name}' labels the rows and was left out" for name in table.row_labels)
+        return _wider(replace(found, notes=(*found.notes, *labels)))
 
 
 def _identified(table: Tabular, positions: Floats | None = None) -> Identification:
@@ -500,7 +486,9 @@ def described(name: waves.WaveName, found: Tally, names: Sequence[waves.WaveName
     if rows == 1 and name.start == 0:
         notes.append("position 0 alone: every base gives these values")
     if found.unexplained:
-        notes.append(f"{found.unexplained:,} of {found.count:,} values do not fit: {found.places()}")
+        notes.append(
+            f"{found.unexplained:,} of {found.count:,} values do not fit: {found.places()}{', NaN' * found.all_nan}"
+        )
     good = [o for o in names[1:] if _as_good(o, name) and (rows > 1 or o.step == name.step)]
     by_kind = {_kind(other): other for other in (*reversed(good), name)}  # a base with more digits is another one
     aliases = (*_other_lengths(name), *(waves.recipe_of(o) for o in good if by_kind[_kind(o)] is o))
@@ -571,7 +559,7 @@ def arithmetic_note(name: waves.WaveName, found: Tally) -> str:
         return f"{every} are equal to {made}{f', rounded to {low}' if low else ''}"
     share = f"{percent(found.equal / total, 2)} equal"
     if way.name == "float64":
-        return f"float64 rounding: the values are within {found.residual:.2g} of the exact ones"
+        return f"float64 rounding: the values are within {limit(found.residual, 2)} of the exact ones"
     every = "every value" if not found.unexplained else f"{fit:,} values"
     near = f"within {max(1, round(found.worst))} ulp" if found.worst < MAX_ULP_NAMED else "within rounding"
     if way.name == "exact":
@@ -642,15 +630,10 @@ def _measured_only(measured: Measured, nearest: waves.WaveName | None, explained
 
 
 LAYOUT_WORDS = {
-    "half": "half-split, each stands twice",
-    "interleaved": "interleaved, each stands twice",
-    "split": "in two arrays",
-    "concat": "in two halves",
-    "sin-cos": "in two halves, sines first",
-    "alternate": "in neighbouring columns",
-    "pairs": "in pairs",
-    "complex": "complex",
-}
+    "half": "half-split, each stands twice", "interleaved": "interleaved, each stands twice", "split": "in two arrays",
+    "concat": "in two halves", "sin-cos": "in two halves, sines first", "alternate": "in neighbouring columns",
+    "pairs": "in pairs", "complex": "complex",
+}  # fmt: skip
 
 
 def _frequencies(table: Tabular, found: Identification) -> tuple[str, ...]:

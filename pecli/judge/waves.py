@@ -727,7 +727,7 @@ def origin_of(signal: Signal, w: Floats, angle: float, near: float | None = None
     """
     at = int(np.flatnonzero(signal.rows == signal.reference)[0])
     phases = np.angle(signal.unit[at] * np.exp(-1j * angle))
-    known = (w > 0) & np.isfinite(signal.noise)
+    known = (w > 0) & np.isfinite(signal.noise) & np.isfinite(2 * np.pi / w)
     if not known.any():
         return 0.0 if near is None else near
     slowest = int(np.flatnonzero(known)[np.argmin(w[known])])

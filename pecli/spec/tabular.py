@@ -104,11 +104,14 @@ class Tabular(ABC):
         The text that reproduces it, if known.
     metadata : mapping of str to str
         Further facts about it: formula, source, version.
+    row_labels : tuple of str
+        Columns of a file that number its rows, as the index of pandas, and are in no array.
     """
 
     arrays: tuple[Array, ...]
     recipe: str | None = None
     metadata: Mapping[str, str] = MappingProxyType({})
+    row_labels: tuple[str, ...] = ()
     _indexed: tuple[tuple[Array, ...], dict[str, int]] = (), {}
 
     @property

@@ -270,7 +270,7 @@ def noise(size: float) -> tuple[float, ...]:
 def multiplied(t: Table, rng: Rng) -> Made:
     """Multiply all values."""
     by = pick(rng, 2.0, 0.5, 1.1, 0.1, (t.get("dim") or 4) ** 0.5)
-    return each(t, lambda v: v * by, by, by**2, 1 / by, by**-2)
+    return each(t, lambda v: v * by, by, by**2, 1 / by, by**-2, t.get("factor") * by, t.get("factor") / by)
 
 
 def narrowed(t: Table, rng: Rng) -> Made | None:
@@ -295,7 +295,7 @@ CHANGES: dict[str, Change] = {  # encodings, topics that a sentence may claim, a
         t, base := pick(rng, 100, 1000, 10000, 20000, 100000, 500000, 5000000), base=base)),
     "scaling": (("rope", "inv_freq"), "scaling magnitude base", scaled),
     "start": (WAVES, "positions missing", lambda t, rng: other(t, k := pick(rng, 1, 2, 100), start=k)),
-    "step": (WAVES, "positions scaling", lambda t, rng: other(t, 2, step=2)),
+    "step": (WAVES, "positions scaling", lambda t, rng: other(t, 2, t.get("factor") / 2, step=2)),
     "row missing": (ROWS, "missing order grid positions", in_order(lambda k, n: np.delete(np.arange(n), k))),
     "row twice": (ROWS, "repeat missing order grid positions", in_order(
         lambda k, n: np.insert(np.arange(n), k, k)[:n])),
@@ -517,6 +517,7 @@ def is_count(case: Case, sentence: str, many: str, whole: str = "") -> bool:
     off = case.rest if "from that" in sentence else case.named(sentence.partition("differ")[0])
     least, most = case.counts(off)
     sizes = {v.size for v in off.values()} | {sum(v.size for v in off.values())}
+    sizes |= {2 * size for size in sizes if case.table.get("layout") == "complex"}  # real and imaginary parts
     if limit := re.search(rf"by more than ({NUMBER})", sentence):
         least, most = (sum(int((v > value(limit[1]) * by).sum()) for v in off.values()) for by in (1.1, 0.9))
     least = 0 if "by more than rounding" in sentence or "other values" in sentence or "not fit" in sentence else least

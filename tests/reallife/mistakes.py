@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -1376,6 +1377,12 @@ def batch(count: int, number: int, changed: np.ndarray, table: np.ndarray) -> np
     return np.stack([changed if k == number else table for k in range(count)])
 
 
+def padded(positions: Callable[[int], list[int]], *pads: int) -> Arrays:
+    """Return the caches of a batch, each with its number of rows before the first token."""
+    made = [cache(inv32(64), 48, layout="half", positions=np.array(positions(pad))) for pad in pads]
+    return {name: np.stack([one[name] for one in made]) for name in made[0]}
+
+
 mistake(
     "four copies of a sinusoid", "sinusoidal:dim=64", lambda: np.stack([sinusoid(128, 64, dtype=F32)] * 4),
     "4 equal copies of one table", never="shape|has the shape",
@@ -1397,6 +1404,49 @@ mistake(
 mistake(
     "all copies of a batch from position 1", "sinusoidal:dim=64",
     lambda: np.stack([sinusoid(128, 64, start=1, dtype=F32)] * 4), ("start at 1",), "positions", never="has the shape",
+)  # fmt: skip
+mistake(
+    "left padding of one batch element at position 1", "rope:dim=64,layout=half",
+    lambda: padded(lambda pad: [*([1] * pad), *range(48 - pad)], 0, 5, 9),
+    ("copy 1 of 3 differs: left padding by 5", "repeat row 1"), "positions repeat order", never="has the shape",
+)  # fmt: skip
+mistake(
+    "left padding of one batch element with zeros", "rope:dim=64,layout=half",
+    lambda: each(padded(lambda pad: [*([0] * pad), *range(48 - pad)], 6, 0), bf16),
+    ("copy 0 of 2 differs: left padding by 6", "repeat row 0"), "positions repeat order bfloat16",
+)  # fmt: skip
+mistake(
+    "negative positions of one batch element", "rope:dim=64,layout=half",
+    lambda: padded(lambda pad: list(range(-pad, 48 - pad)), 0, 0, 3),
+    ("copy 2 of 3 differs: left padding by 3", "start at -3"), "positions", never="has the shape",
+)  # fmt: skip
+mistake(
+    "one batch element of another base", "rope:dim=64,layout=half",
+    lambda: (lambda a, b: {n: np.stack([a[n], b[n]]) for n in a})(rope(64, 60), rope(64, 60, 500000)),
+    ("copy 1 of 2 differs: base 500000",), "base", never="has the shape|padding",
+)  # fmt: skip
+mistake(
+    "first rows of another base", "rope:dim=128,base=500000,layout=half",
+    lambda: (lambda a, b: {n: np.concatenate([b[n][:640], a[n][640:]]) for n in a})(
+        rope(128, 1024, 500000, layout="half"), rope(128, 1024, layout="half")
+    ),
+    "rows 1 to 639: base 10000 where 500000 was expected", "base",
+)  # fmt: skip
+mistake(
+    "most rows of another base", "sinusoidal:dim=64",
+    lambda: np.concatenate([sinusoid(100, 64, dtype=F32), sinusoid(700, 64, base=1e6, dtype=F32)[100:]]),
+    "rows 100 to 699: base 1000000 where 10000 was expected", "base",
+)  # fmt: skip
+mistake(
+    "exponent without the width, sines alone", "rope:dim=64",
+    lambda: {"sin": np.sin(np.outer(np.arange(128), 10000.0 ** -np.arange(0, 64, 2.0))).astype(F32)},
+    "", never="integers|decimals|rounded",
+)  # fmt: skip
+mistake(
+    "frequencies of two pairs NaN", "rope:dim=64,layout=half",
+    lambda: cache(np.where(np.isin(np.arange(32), [3, 20]), np.nan, inv32(64)) * (1 + 0.3 * (np.arange(32) == 9)), 256,
+                  layout="half"),
+    "NaN or infinity in 4 of 64 columns, 3 to 52|columns 3, 20, 35 and 52", "nan",
 )  # fmt: skip
 mistake(
     "cosines of the next pair", "sinusoidal:dim=32",
