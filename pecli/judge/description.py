@@ -258,9 +258,7 @@ MAX_PLANES = 64
 def statistics_of(table: Tabular) -> tuple[str, ...]:
     """Return the range, the mean and the deviation of each array, and which of its rows are zero."""
     texts = []
-    for array in table.arrays[:3]:
-        if not array.bytes:
-            continue
+    for array in (one for one in table.arrays[:3] if one.bytes):
         planes = planes_of(table, array)
         rows = sample_rows(planes[0].rows, planes[0].width)
         values = np.concatenate([plane.at(rows) for plane in planes[:: 1 + len(planes) // MAX_PLANES]])

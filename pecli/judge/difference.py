@@ -157,20 +157,23 @@ def wave_differences(actual: Tabular, expected: Table, found: Comparison) -> lis
                     return [first, *(one for one in findings if one.kind not in ("rows", "rounding", *lone))]
                 if findings is not None:
                     return [*(Finding("zero", f"{plane.name}: all values are zero") for plane in zero), *findings]
-        several = (by(group, want) for group in groups for by in (_by_positions, _by_rows))
-        return next((findings for findings in several if findings), None)
+        return next((findings for group in groups if (findings := _by_positions(group, want))), None)
 
 
 def other_frequencies(actual: Tabular, expected: Tabular) -> list[Finding]:
-    """Return a finding on the measured frequencies of a table of waves whose values no description gives."""
+    """Return findings on the measured frequencies of some rows or of a table of waves that no description gives."""
+    want = Expected.of(expected) if isinstance(expected, Table) else None
     if isinstance(expected, Table):
-        want = Expected.of(expected)
         w = None if want is None else want.named.frequencies * abs(float(want.step))
     else:
         read = (one for group in _groups(expected) for one in measured_readings(group))
         w = next((one.pairs.steps for one in read if _turning(one.signal, one.signal.steps) >= MIN_SAMPLE), None)
-    groups = _groups(actual) if w is not None else ()
-    return next((findings for group in groups if w is not None and (findings := _by_frequencies(group, w))), [])
+    groups = list(_groups(actual)) if w is not None else []
+    several = chain(
+        (_by_rows(group, want) for group in groups if want is not None),
+        (_by_frequencies(group, w) for group in groups if w is not None),
+    )
+    return next((findings for findings in several if findings), [])
 
 
 def _groups(table: Tabular) -> Iterator[tuple[Plane, ...]]:
@@ -625,7 +628,7 @@ def _rounding(name: waves.WaveName, want: Expected, total: Tally, found: Compari
     largest = figures.max_abs
     if not largest:  # arrays are missing, and the others are equal
         return
-    if kind in waves.LOW_TYPES and kind != own and is_rounding(largest, total.residual):
+    if kind in waves.LOW_TYPES and kind != own and is_rounding(largest, max(total.residual, EPSILON[own])):
         most = max(total.residual, largest)
         text = f"values were rounded to {kind} where {own} was expected: at most {limit(most, 2)} off"
         yield Finding("type", text)

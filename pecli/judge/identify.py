@@ -483,8 +483,7 @@ def described(name: waves.WaveName, found: Tally, names: Sequence[waves.WaveName
         notes.append(arithmetic_note(name, found))
     if len(types := dict.fromkeys(plane.array.dtype for plane in measured.planes)) > 1:
         notes.append(f"the arrays have different types: {' and '.join(types)}")
-    if rows == 1 and name.start == 0:
-        notes.append("position 0 alone: every base gives these values")
+    notes += ["position 0 alone: every base gives these values"] * (rows == 1 and name.start == 0)
     if found.unexplained:
         notes.append(
             f"{found.unexplained:,} of {found.count:,} values do not fit: {found.places()}{', NaN' * found.all_nan}"
@@ -509,10 +508,6 @@ def _other_lengths(name: waves.WaveName) -> Iterator[str]:
             yield waves.recipe_of(replace(name, named=replace(name.named, keys=other)))
 
 
-# Width of a table whose first pairs a file may hold.
-MAX_WIDER = 8192
-
-
 def _wider(found: Identification) -> Identification:
     """Note that a table is the first pairs of a wider one with a published base: likely, if its own base is none."""
     keys = split_recipe(found.recipe)[1] if found.recipe else {}
@@ -526,7 +521,7 @@ def _wider(found: Identification) -> Identification:
                 return replace(found, notes=(note, *found.notes))
         width = dim * math.log(float(base)) / log
         near = 2 * round(width / 2)
-        if dim < near <= MAX_WIDER and abs(width / near - 1) < MAX_BASE_ERROR:
+        if dim < near <= MAX_WIDTH and abs(width / near - 1) < MAX_BASE_ERROR:
             note = f"the same as the first {dim // 2} pairs of dim={near} with base {base}"
             confidence = found.confidence if keys["base"] in PUBLISHED_BASES else "likely"
             return replace(found, notes=(note, *found.notes), confidence=confidence)

@@ -405,6 +405,7 @@ def test_columns_that_are_numbered_as_pandas_does_are_one_array(header, tmp_path
     (tmp_path / "t.csv").write_text("\n".join([header, *(",".join(map(str, row)) for row in rows)]) + "\n")
     with open_table(tmp_path / "t.csv") as table:
         assert [(a.name, a.shape) for a in table.arrays] == [("array", (40, 8))]
+        assert table.row_labels == (header.partition(",")[0],) * len(index)
         assert np.array_equal(table.read("array").astype("float32"), PLAIN)
 
 
