@@ -169,11 +169,9 @@ def other_frequencies(actual: Tabular, expected: Tabular) -> list[Finding]:
         read = (one for group in _groups(expected) for one in measured_readings(group))
         w = next((one.pairs.steps for one in read if _turning(one.signal, one.signal.steps) >= MIN_SAMPLE), None)
     groups = list(_groups(actual)) if w is not None else []
-    several = chain(
-        (_by_rows(group, want) for group in groups if want is not None),
-        (_by_frequencies(group, w) for group in groups if w is not None),
-    )
-    return next((findings for findings in several if findings), [])
+    rows = (_by_rows(group, want) for group in groups if want)
+    others = (_by_frequencies(group, w) for group in groups if w is not None)
+    return next((findings for findings in chain(rows, others) if findings), [])
 
 
 def _groups(table: Tabular) -> Iterator[tuple[Plane, ...]]:
