@@ -67,7 +67,7 @@ def identified(table: Tabular, positions: Floats | None = None) -> Identificatio
     if found.nearly < MIN_EXPLAINED_NEAREST and any(one.kind in ("place", "rest") for one in findings):
         return found
     said = f"compared with {'it' if found.nearly >= MIN_EXPLAINED_NEAREST else nearest}"
-    return replace(found, notes=tuple(f"{said}: {one.text}" for one in findings if one.kind not in VAGUE))
+    return replace(found, notes=(*found.notes, *(f"{said}: {one.text}" for one in findings if one.kind not in VAGUE)))
 
 
 def _recipe_of_half(table: Tabular) -> str | None:
