@@ -95,14 +95,10 @@ def fixed_turns(frequencies: Sequence[Decimal | Fraction], turns: bool, unit: Fr
     # radians * unit / 2 pi * 2^bits, in decimal: one multiplication and one conversion each
     context = Context(prec=bits * 31 // 100 + 40, Emin=-999999, Emax=999999)
     wide = bits + 64
-    turns_of_unit = inverse_turn(wide) * unit.numerator, unit.denominator << (wide - bits)
-    factor = context.divide(*map(Decimal, turns_of_unit))
-    return [
-        int(context.multiply(f.copy_abs(), factor))
-        if isinstance(f, Decimal)
-        else int(context.multiply(context.divide(Decimal(abs(f.numerator)), Decimal(f.denominator)), factor))
-        for f in frequencies
-    ]
+    factor = context.divide(inverse_turn(wide) * unit.numerator, unit.denominator << (wide - bits))
+    sizes = map(_size, frequencies)
+    decimals = (s if isinstance(s, Decimal) else context.divide(s.numerator, s.denominator) for s in sizes)
+    return [int(context.multiply(size, factor)) for size in decimals]
 
 
 def limbs_of(fixed: Sequence[int], bits: int) -> Limbs:
