@@ -97,8 +97,7 @@ def arrow_type(dtype: str) -> pa.DataType:
     """Return the Arrow type of a value that is not complex."""
     import pyarrow as pa
 
-    names = {"float16": "float16", "float32": "float32", "float64": "float64", "bool": "bool_"}
-    kind: pa.DataType = getattr(pa, names.get(dtype, dtype))()
+    kind: pa.DataType = getattr(pa, "bool_" if dtype == "bool" else dtype)()
     return kind
 
 
@@ -151,9 +150,8 @@ def arrow_array(values: NDArray[Any], kind: pa.DataType) -> pa.Array:
     if pa.types.is_fixed_size_list(kind):
         inner = arrow_array(values.reshape(-1, *values.shape[2:]), kind.value_type)
         return pa.FixedSizeListArray.from_buffers(kind, len(values), [None], children=[inner])
-    if values.dtype == np.bool_:
-        return pa.Array.from_buffers(kind, len(values), [None, pa.py_buffer(np.packbits(values, bitorder="little"))])
-    return pa.Array.from_buffers(kind, len(values), [None, pa.py_buffer(values)])
+    held = np.packbits(values, bitorder="little") if values.dtype == np.bool_ else values
+    return pa.Array.from_buffers(kind, len(values), [None, pa.py_buffer(held)])
 
 
 def batches(columns: TableColumns, options: WriteOptions) -> AbstractContextManager[Iterator[pa.RecordBatch]]:
@@ -302,18 +300,15 @@ def _described(name: str, facts: object, free: Mapping[str, Column], rows: int) 
     lead = next((lead for lead in range(len(shape) + 1) if math.prod(shape[:lead]) == rows and lead), None)
     if lead is None:
         return None
-    pair = (2,) if dtype in REAL else ()
-    stored = real_type(dtype)
+    array = array_of(name, shape, dtype, axes, lead)
     if name in free:
-        if free[name].dtype == stored and free[name].shape == (*shape[lead:], *pair):
-            return ColumnArray(array_of(name, shape, dtype, axes, lead), (name,))
+        names, entry = [name], row_axes(array)
+    elif math.prod(shape[lead:]) > len(free):
         return None
-    if math.prod(shape[lead:]) > len(free):
-        return None
-    names = wide_names(Array(name, shape, dtype, (), lead))
-    if all(n in free and free[n].dtype == stored and not free[n].shape for n in names):
-        return ColumnArray(array_of(name, shape, dtype, axes, lead), tuple(names))
-    return None
+    else:
+        names, entry = wide_names(array), ()
+    fits = all(n in free and (free[n].dtype, free[n].shape) == (real_type(dtype), entry) for n in names)
+    return ColumnArray(array, tuple(names)) if fits else None
 
 
 def _numbered(free: Mapping[str, Column]) -> dict[str, list[Column]]:
