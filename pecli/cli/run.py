@@ -128,10 +128,11 @@ def _reported(error: BaseException, arguments: Sequence[str]) -> int:
         return TROUBLE
     if not isinstance(error, Exception):
         raise error
-    from pecli.spec.catalogue import fault_of, file_of
+    from pecli.spec.catalogue import fault_of
 
-    if own := file_of(error):
-        tell(_brief(f"pecli: {own}: {fault_of(error)}"))
+    path, fault = fault_of(error)
+    if path:
+        tell(_brief(f"pecli: {path}: {fault}"))
         return TROUBLE
     if "--debug" in arguments:  # anything else is a bug, and says so
         tell("".join(traceback.format_exception(error)).rstrip())

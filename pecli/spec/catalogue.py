@@ -154,7 +154,7 @@ def load_file(path: str) -> None:
     except Exception as error:
         for new in set(REGISTRY) - before:
             del REGISTRY[new]
-        raise BadFile(path, fault_of(error) or f"{type(error).__name__}: {error}") from error
+        raise BadFile(path, fault_of(error)[1] or f"{type(error).__name__}: {error}") from error
     finally:
         sys.dont_write_bytecode = caching
     for new in sorted(set(REGISTRY) - before):
@@ -187,26 +187,15 @@ def declared_in(name: str) -> str | None:
     return path if path in _plugins.values() else None
 
 
-def fault_of(error: BaseException) -> str:
-    """Return the line and the error that arose in a user's file; "" if it arose elsewhere."""
-    if isinstance(error, SyntaxError) and error.filename in _plugins.values():
-        return f"line {error.lineno}: {error.msg}"
-    place = _place(error)
-    return f"line {place[1]}: {type(error).__name__}: {error}" if place else ""
-
-
-def file_of(error: BaseException) -> str:
-    """Return the user's file in which an error arose; nothing if in none."""
-    place = _place(error)
-    return place[0] if place else ""
-
-
-def _place(error: BaseException) -> tuple[str, int] | None:
-    """Return the innermost line of the user's files that an error passed, and its file."""
+def fault_of(error: BaseException) -> tuple[str, str]:
+    """Return the user's file in which an error arose, and its innermost line there with the error; "" if in none."""
     from traceback import walk_tb
 
+    if isinstance(error, SyntaxError) and error.filename in _plugins.values():
+        return error.filename, f"line {error.lineno}: {error.msg}"
     places = [(frame.f_code.co_filename, line) for frame, line in walk_tb(error.__traceback__)]
-    return next((place for place in reversed(places) if place[0] in _plugins.values()), None)
+    path, line = next((place for place in reversed(places) if place[0] in _plugins.values()), ("", 0))
+    return path, f"line {line}: {type(error).__name__}: {error}" if path else ""
 
 
 @dataclass(frozen=True)
