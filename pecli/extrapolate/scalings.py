@@ -131,12 +131,6 @@ def _made(recipe: Recipe, scaling: str, train: int, test: int, factor: Decimal |
     return Recipe.bind(recipe.encoding.name, **keys), times
 
 
-def _plan(recipe: Recipe) -> Waves:
-    plan = recipe.plan
-    assert isinstance(plan, Waves)
-    return plan
-
-
 def compare_scalings(
     recipe: Recipe, names: Sequence[str], train: int, test: int, factor: Decimal | None = None, *, strict: bool = False
 ) -> tuple[Scaled, ...]:
@@ -161,7 +155,9 @@ def compare_scalings(
 def _one(recipe: Recipe, name: str, train: int, test: int, factor: Decimal | None) -> Scaled:
     plain = unscaled(recipe)
     made, own = _made(recipe, name, train, test, factor)
-    before, after = _plan(plain), _plan(made)
+    before, after = plain.plan, made.plan
+    assert isinstance(before, Waves)
+    assert isinstance(after, Waves)
     reach = wave_reach(after, train, test, before, base_of(plain))
     pairs = zip(before.frequencies, after.frequencies, strict=True)
     ratios = [float(CONTEXT.divide(new, old)) if old else 1.0 for old, new in pairs]

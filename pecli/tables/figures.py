@@ -64,11 +64,11 @@ def pair_norms(values: NDArray[np.float64], width: int, interleaved: bool) -> ND
     A rotated pair is x c - y s and x s + y c, whose terms cancel: its error is that of its length.
     """
     found = np.abs(values)
-    for columns in (slice(0, width, 2), slice(1, width, 2)) if interleaved else ():
-        found[..., columns] = np.hypot(values[..., 0:width:2], values[..., 1:width:2])
     middle = width // 2
-    for columns in () if interleaved else (slice(0, middle), slice(middle, width)):
-        found[..., columns] = np.hypot(values[..., :middle], values[..., middle:width])
+    sides = (slice(0, width, 2), slice(1, width, 2)) if interleaved else (slice(0, middle), slice(middle, width))
+    norms = np.hypot(*(values[..., columns] for columns in sides))
+    for columns in sides:
+        found[..., columns] = norms
     return found
 
 
