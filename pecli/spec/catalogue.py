@@ -192,7 +192,7 @@ def fault_of(error: BaseException) -> tuple[str, str]:
     from traceback import walk_tb
 
     if isinstance(error, SyntaxError) and error.filename in _plugins.values():
-        return error.filename, f"line {error.lineno}: {error.msg}"
+        return str(error.filename), f"line {error.lineno}: {error.msg}"
     places = [(frame.f_code.co_filename, line) for frame, line in walk_tb(error.__traceback__)]
     path, line = next((place for place in reversed(places) if place[0] in _plugins.values()), ("", 0))
     return path, f"line {line}: {type(error).__name__}: {error}" if path else ""
