@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from pecli import api
 from pecli.errors import BadParameter
-from pecli.formats.hdf5 import block_shape
+from pecli.formats.layout import block_shape
 from pecli.numbers.dtypes import storage
 from pecli.spec.catalogue import declared_in, load_file
 from pecli.spec.recipe import split_recipe

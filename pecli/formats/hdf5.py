@@ -13,9 +13,11 @@ import itertools
 import math
 import threading
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import h5py
 import numpy as np
+from h5py import h5a, h5d, h5p, h5s, h5t
 from numpy.typing import NDArray
 
 from pecli.engine.threads import run_in_thread
@@ -24,24 +26,17 @@ from pecli.formats.format import Draft, WriteOptions
 from pecli.formats.hdf5_checks import FilteredChunks, check_heaps
 from pecli.formats.io.output import Image, Output, Shielded, spooled
 from pecli.formats.io.source import InputFile, RawFile, reading, undone
-from pecli.formats.layout import POSITIONS, FileLayout, Numbered, Places, in_order, with_scales
+from pecli.formats.layout import POSITIONS, FileLayout, Numbered, Places, chunk_shape, in_order, with_scales
 from pecli.formats.stored import Box, StoredTable, boxes_of, dtype_name, plain, plain_facts
 from pecli.numbers.bounds import LARGEST_CHUNK
 from pecli.numbers.dtypes import ITEM_BYTES, storage
 from pecli.spec.tabular import Array, Tabular, array_of
-
-if TYPE_CHECKING:
-    import h5py
-    from h5py import h5d, h5s, h5t
-
 
 _BFLOAT16_FIELDS = (15, 7, 8, 0, 7)  # places of sign, exponent (8 bits) and fraction (7 bits)
 
 
 def file_type(dtype: str) -> h5t.TypeID:
     """Return the HDF5 type that stores `dtype`."""
-    from h5py import h5t
-
     if dtype != "bfloat16":
         return h5t.py_create(storage(dtype), logical=True)
     kind = h5t.IEEE_F32LE.copy()
@@ -53,8 +48,6 @@ def file_type(dtype: str) -> h5t.TypeID:
 
 def stored_type(dataset: h5d.DatasetID) -> str | None:
     """Return pecli's name of a dataset's type; None for a type that is not numeric or that NumPy lacks."""
-    from h5py import h5t
-
     kind = dataset.get_type()
     if isinstance(kind, h5t.TypeFloatID) and kind.get_size() == 2 and kind.get_fields() == _BFLOAT16_FIELDS:
         return "bfloat16"
@@ -62,24 +55,6 @@ def stored_type(dataset: h5d.DatasetID) -> str | None:
         return dtype_name(kind.dtype)
     except (TypeError, ValueError):
         return None
-
-
-CHUNK_BYTES = 1 << 20
-
-
-def chunk_shape(array: Array) -> tuple[int, ...]:
-    """Return a chunk of at most `CHUNK_BYTES`."""
-    return block_shape(array.shape, CHUNK_BYTES // ITEM_BYTES[array.dtype])
-
-
-def block_shape(shape: tuple[int, ...], left: int) -> tuple[int, ...]:
-    """Return a block of at most `left` values, consecutive in C order: whole last axes, a part of one, then 1."""
-    block: tuple[int, ...] = ()
-    for size in reversed(shape):
-        part = max(1, min(size, left))
-        left = left // part if part == size else 1
-        block = (part, *block)
-    return block
 
 
 PAGE = 4096  # larger datasets begin at a page, which suits writing and memory mapping
@@ -109,16 +84,11 @@ def plain_layout(table: Numbered, places: Places) -> FileLayout:
 
 
 def _open(file: io.RawIOBase) -> h5py.File:
-    import h5py
-
     return h5py.File(file, "w", libver="earliest", alignment_threshold=16 * PAGE, alignment_interval=PAGE)
 
 
 def _create(file: h5py.File, array: Array, *, compress: bool) -> h5py.Dataset:
     """Create an empty dataset that keeps no times."""
-    import h5py
-    from h5py import h5d, h5p, h5s
-
     plan = h5p.create(h5p.DATASET_CREATE)
     plan.set_obj_track_times(False)
     plan.set_fill_time(h5d.FILL_TIME_NEVER)
@@ -179,8 +149,6 @@ def _write_compressed(table: Numbered, places: Places, output: Output, options: 
 
 def _spaces(dataset: h5d.DatasetID, array: Array, box: Box) -> tuple[h5s.SpaceID, h5s.SpaceID]:
     """Return where the rows of a box lie in memory, one after the other, and in the file."""
-    from h5py import h5s
-
     space = dataset.get_space()
     size = tuple(part.stop - part.start for part in box) + array.row_shape
     if array.shape:
@@ -241,16 +209,12 @@ class Hdf5Table(StoredTable):
 
 
 def _opened(source: InputFile) -> h5py.File:
-    import h5py
-
     with reading(source, "cannot be opened as HDF5"):
         return h5py.File(source.handle(), "r", **({} if source.remote else {"locking": False}))
 
 
 def _datasets(source: InputFile, file: h5py.File) -> list[tuple[str, h5py.Dataset]]:
     """Return every dataset once; links, which may lead out of the file or in circles, are not followed."""
-    import h5py
-
     found: list[tuple[str, h5py.Dataset]] = []
     seen = itertools.count(1)
 
@@ -277,9 +241,6 @@ def _described(source: InputFile, name: str, dataset: h5py.Dataset) -> Array | N
 
 def _with_cache(dataset: h5py.Dataset) -> h5py.Dataset:
     """Return the dataset with room for one of its chunks, which would else be inflated again for every block."""
-    import h5py
-    from h5py import h5d, h5p
-
     size = math.prod(dataset.chunks or ()) * dataset.id.get_type().get_size()
     if size <= CHUNK_CACHE:
         return dataset
@@ -297,8 +258,6 @@ def _attribute(item: h5py.Group | h5py.Dataset, name: str | bytes) -> Any:
     It is looked at before it is read: a damaged one may say gigabytes, and the library's own ways to a label and to
     whether a dataset is a scale were seen to abort the process on damaged files.
     """
-    from h5py import h5a, h5t
-
     key = name if isinstance(name, bytes) else name.encode()
     try:
         if not h5a.exists(item.id, key):
@@ -326,8 +285,6 @@ def _labels(dataset: h5py.Dataset) -> list[str]:
 
 
 def _check_storage(source: InputFile, name: str, dataset: h5d.DatasetID, array: Array) -> None:
-    from h5py import h5d
-
     plan = dataset.get_create_plist()
     layout = plan.get_layout()
     if layout == h5d.VIRTUAL or plan.get_external_count():

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from pecli.formats.format import Draft, WriteOptions
 from pecli.formats.io.blocks import BLOCK_BYTES, Buffer, Task, fill, in_turn, place, tasks
 from pecli.formats.io.output import Output, overlaid
-from pecli.numbers.dtypes import raw_bytes
+from pecli.numbers.dtypes import ITEM_BYTES, raw_bytes
 from pecli.spec.tabular import Array, Tabular, View
 
 PIECE = 1 << 17  # numbers of a scale that are made at once, 1 MiB: for a whole block they took three times its memory
@@ -66,6 +66,24 @@ def in_order(table: Tabular, array: Array, options: WriteOptions) -> Iterator[ND
 
     with in_turn(tasks([array]), make, options, max(BLOCK_BYTES, array.row_bytes)) as results:
         yield from results
+
+
+CHUNK_BYTES = 1 << 20  # of HDF5 and zarr
+
+
+def chunk_shape(array: Array) -> tuple[int, ...]:
+    """Return a chunk of at most `CHUNK_BYTES`."""
+    return block_shape(array.shape, CHUNK_BYTES // ITEM_BYTES[array.dtype])
+
+
+def block_shape(shape: tuple[int, ...], left: int) -> tuple[int, ...]:
+    """Return a block of at most `left` values, consecutive in C order: whole last axes, a part of one, then 1."""
+    block: tuple[int, ...] = ()
+    for size in reversed(shape):
+        part = max(1, min(size, left))
+        left = left // part if part == size else 1
+        block = (part, *block)
+    return block
 
 
 class DimensionScale(NamedTuple):

@@ -6,6 +6,7 @@ nothing in a file is ever executed.
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Self
@@ -30,8 +31,6 @@ def plain(text: str) -> str:
 
 def facts_json(table: Tabular, **more: Any) -> str:
     """Return the recipe, the metadata, shape, axes and dtype of the arrays, and `more` as JSON with sorted keys."""
-    import json
-
     arrays = {
         plain(array.name): {"shape": array.shape, "axes": array.axes, "dtype": array.dtype} for array in table.arrays
     }
@@ -59,8 +58,6 @@ def axes_of(facts: Mapping[str, Any], name: str) -> list[str]:
 
 def parse_object(data: bytes | str) -> dict[str, Any]:
     """Return a JSON object, or an empty one where the text is none."""
-    import json
-
     try:
         value = json.loads(data)
     except (ValueError, RecursionError):

@@ -24,11 +24,10 @@ from numpy.typing import NDArray
 from pecli.engine.threads import run_in_thread, share
 from pecli.errors import BadParameter, PecliError, WriteFailed
 from pecli.formats.format import Draft, WriteOptions
-from pecli.formats.hdf5 import chunk_shape
 from pecli.formats.io.atomic import Need, check_room, explained, folder_of
 from pecli.formats.io.blocks import Buffer, Task, fill
 from pecli.formats.io.source import InputFile, inflated, reading
-from pecli.formats.layout import POSITIONS, Numbered, Places, with_scales
+from pecli.formats.layout import POSITIONS, Numbered, Places, chunk_shape, with_scales
 from pecli.formats.stored import StoredTable, boxes, boxes_of, dtype_name, plain, plain_facts, safe_shape, texts
 from pecli.numbers.bounds import LARGEST_ARRAY, LARGEST_CHUNK, limit
 from pecli.numbers.dtypes import storage
