@@ -13,11 +13,9 @@ import itertools
 import math
 import threading
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import h5py
 import numpy as np
-from h5py import h5a, h5d, h5p, h5s, h5t
 from numpy.typing import NDArray
 
 from pecli.engine.threads import run_in_thread
@@ -29,8 +27,17 @@ from pecli.formats.io.source import InputFile, RawFile, reading, undone
 from pecli.formats.layout import POSITIONS, FileLayout, Numbered, Places, chunk_shape, in_order, with_scales
 from pecli.formats.stored import Box, StoredTable, boxes_of, dtype_name, plain, plain_facts
 from pecli.numbers.bounds import LARGEST_CHUNK
+from pecli.numbers.deferred import Deferred
 from pecli.numbers.dtypes import ITEM_BYTES, storage
 from pecli.spec.tabular import Array, Tabular, array_of
+
+if TYPE_CHECKING:
+    import h5py
+    from h5py import h5a, h5d, h5p, h5s, h5t
+else:
+    h5py = Deferred("h5py")
+    h5a, h5d, h5p, h5s, h5t = (Deferred(f"h5py.{name}") for name in ("h5a", "h5d", "h5p", "h5s", "h5t"))
+
 
 _BFLOAT16_FIELDS = (15, 7, 8, 0, 7)  # places of sign, exponent (8 bits) and fraction (7 bits)
 

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from pecli.errors import UnknownName
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+from pecli.numbers.deferred import NDArray, np
 
 
 class FloatGrid(NamedTuple):
@@ -87,8 +84,6 @@ def storage(dtype: str) -> np.dtype[Any]:
     >>> storage("bfloat16").str, storage("float32").str
     ('<u2', '<f4')
     """
-    import numpy as np
-
     return np.dtype("<u2" if dtype == "bfloat16" else dtype).newbyteorder("<")
 
 

@@ -15,15 +15,12 @@ from decimal import Context, Decimal, Inexact
 from fractions import Fraction
 from functools import cached_property
 from math import ceil, lcm
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from pecli.errors import BadFile, BadParameter
 from pecli.numbers.bounds import LARGEST_POSITIONS
 from pecli.numbers.decimals import number_text, parse_integer, parse_position, shorten, split_list
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+from pecli.numbers.deferred import NDArray, np
 
 LIMIT = 1 << 53  # below it every integer is a float64, so an index survives any format
 LARGEST_MULTIPLE = 1 << 63
@@ -175,8 +172,6 @@ class Positions:
 
     def numbers(self, start: int, stop: int) -> NDArray[Any]:
         """Return rows `start` to `stop` as int64, or as the nearest float64 where fractional."""
-        import numpy as np
-
         out = np.empty(stop - start, np.int64 if self.integral else np.float64)
         for segment in self.segments(start, stop):
             multiples = as_array(segment.multiples)
@@ -212,8 +207,6 @@ class Positions:
 
 def as_array(multiples: range | NDArray[np.int64]) -> NDArray[np.int64]:
     """Return whole numbers as an int64 array."""
-    import numpy as np
-
     if isinstance(multiples, range):
         return np.arange(multiples.start, multiples.stop, multiples.step, dtype=np.int64)
     return multiples
@@ -241,8 +234,6 @@ def read_positions(path: str) -> Sequence[Decimal] | NDArray[Any]:
     BadFile
         If it cannot be read, or holds something other than positions.
     """
-    import numpy as np
-
     from pecli.numbers.reader import read_exact
 
     found = read_exact(path, most=LARGEST_POSITIONS)
@@ -253,8 +244,6 @@ def read_positions(path: str) -> Sequence[Decimal] | NDArray[Any]:
 
 def _segments_of(values: Sequence[Any] | NDArray[Any]) -> tuple[Segment, ...]:
     """Split a list by the finest unit its items need, only where one unit for all would overflow."""
-    import numpy as np
-
     if len(values) == 0:
         raise BadParameter("positions", "''", "must list at least one position")
     if isinstance(values, np.ndarray) and values.dtype.kind in "iub":
@@ -289,8 +278,6 @@ def _segments_of(values: Sequence[Any] | NDArray[Any]) -> tuple[Segment, ...]:
 
 def _binary_segments(values: NDArray[Any]) -> tuple[Segment, ...]:
     """Split an array of binary values, each a whole number times a power of two, as `_segments_of` splits a list."""
-    import numpy as np
-
     places = np.empty(len(values), np.int16)  # binary places after the point that each value needs
     for start in range(0, len(values), BLOCK):
         block = values[start : start + BLOCK].astype(np.float64)
@@ -313,8 +300,6 @@ def _binary_segments(values: NDArray[Any]) -> tuple[Segment, ...]:
 
 
 def _multiples(values: NDArray[Any], places: int) -> NDArray[np.int64]:
-    import numpy as np
-
     out = np.empty(len(values), np.int64)
     for start in range(0, len(values), BLOCK):
         out[start : start + BLOCK] = np.ldexp(values[start : start + BLOCK].astype(np.float64), places)

@@ -14,17 +14,13 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from pecli.errors import BadFile, BadParameter, BadRecipe
 from pecli.numbers.bounds import LARGEST_ARRAY, LARGEST_TEXT, limit, size_text
 from pecli.numbers.decimals import parse_number, shorten
+from pecli.numbers.deferred import NDArray, np
 from pecli.settings import settings
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
 
 _URL = re.compile(r"(?!file:)[a-z][a-z0-9+.-]+://", re.IGNORECASE)
 _WORD = re.compile(r"(?<=://)[^\s\"'<>]+")
@@ -135,14 +131,10 @@ class StoredArray(NamedTuple):
 
     def rows(self, start: int, stop: int) -> NDArray[np.float64]:
         """Return entries `start` to `stop` of the first axis as float64; :class:`BadFile` where one is not finite."""
-        import numpy as np
-
         return np.ascontiguousarray(self._finite(start, stop), np.float64)
 
     def values(self) -> NDArray[np.float64]:
         """Return all values as float64, (*shape); :class:`BadFile` where one is not finite or they are too many."""
-        import numpy as np
-
         return self.stored().astype(np.float64)
 
     def stored(self, most: int = LARGEST_ARRAY) -> NDArray[Any]:
@@ -153,8 +145,6 @@ class StoredArray(NamedTuple):
         return self._finite(0, self.shape[0] if self.shape else 1).reshape(self.shape)
 
     def _finite(self, start: int, stop: int) -> NDArray[Any]:
-        import numpy as np
-
         values = self.fetch(start, stop)
         if values.dtype.kind == "c":
             raise BadFile(self.path, f"holds {values.dtype} in '{self.name}': only real numbers mean something here")
@@ -335,8 +325,6 @@ def text_array(path: str, rows: Sequence[Sequence[Decimal]]) -> StoredArray:
     BadFile
         If the rows differ in length.
     """
-    import numpy as np
-
     lengths = {len(row) for row in rows}
     if len(lengths) != 1:
         raise BadFile(path, f"has rows of {min(lengths)} to {max(lengths)} numbers: all must have as many")

@@ -18,13 +18,11 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from pecli.numbers.decimals import CONTEXT, PI, TAU, decimal_of, number_text, power
+from pecli.numbers.deferred import NDArray, np
 from pecli.numbers.printing import DECIMALS, figure, padded
 from pecli.settings import settings
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from pecli.spec.plans import Band, Waves
 
     Integers = NDArray[np.int64]

@@ -16,11 +16,9 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from pecli.errors import BadParameter, BadRecipe
 from pecli.numbers.decimals import CONTEXT, ONE, TAU, decimal_of
+from pecli.numbers.deferred import NDArray, np
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from pecli.numbers.double_double import DoubleDouble, Exponentials, Points
     from pecli.numbers.positions import Positions
 

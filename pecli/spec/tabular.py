@@ -12,15 +12,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from pecli.errors import BadParameter, UnknownName
 from pecli.numbers.blocks import in_blocks
+from pecli.numbers.deferred import NDArray, np
 from pecli.numbers.dtypes import ITEM_BYTES, storage
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
 
 LARGEST_ROW = 16 << 20  # a row of more bytes than this is read value by value
 LEADS = (("position",), ("head", "query"), ("head", "distance"), ("head",))  # axes that number rows, where named
@@ -202,8 +199,6 @@ class Tabular(ABC):
 
     def empty(self, names: Iterable[str], start: int, stop: int) -> dict[str, NDArray[Any]]:
         """Return arrays for rows `start` to `stop`, whose values are still to come."""
-        import numpy as np
-
         out = {}
         for array in map(self.array, names):
             if not 0 <= start <= stop <= array.rows:

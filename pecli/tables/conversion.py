@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from pecli.errors import BadParameter, BadRecipe
+from pecli.numbers.deferred import NDArray
 from pecli.numbers.dtypes import COMPLEX, DTYPES, REAL, known_dtype, real_type, storage
 from pecli.spec.recipe import join_recipe, split_recipe
 from pecli.spec.tabular import Tabular, View
 from pecli.tables.layouts import check_layout, layout_arrays, layout_views
 from pecli.tables.table import Table
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 
 class Converted(View):

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pecli.errors import BadParameter
+from pecli.numbers.deferred import NDArray, np
 from pecli.numbers.dtypes import ITEM_BYTES
 from pecli.numbers.positions import Positions
 from pecli.spec.tabular import InMemory
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 # Name of an array that has none.
 SOLE = "array"
@@ -66,8 +64,6 @@ def to_numpy(value: Any) -> NDArray[Any]:
     BadParameter
         For what is no array of numbers.
     """
-    import numpy as np
-
     for name in ("detach", "cpu", "resolve_conj", "resolve_neg"):  # what a tensor of PyTorch needs first
         if callable(getattr(value, name, None)):
             value = getattr(value, name)()

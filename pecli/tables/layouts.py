@@ -19,14 +19,12 @@ angles   angles (n, K)         TransformerEngine: radians, not reduced
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from pecli.errors import UnknownName
+from pecli.numbers.deferred import NDArray
 from pecli.numbers.dtypes import COMPLEX
 from pecli.spec.tabular import Array
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 Part = Literal["cos", "sin", "angle"]
 LAYOUTS = ("split", "half", "interleaved", "concat", "sin-cos", "pairs", "complex", "angles")

@@ -20,14 +20,13 @@ from pecli.errors import BadFile, BadRecipe, PecliError
 from pecli.formats import open_table
 from pecli.formats.paths import Kind, files_of, kind_of
 from pecli.numbers.decimals import shorten
+from pecli.numbers.deferred import NDArray, np
 from pecli.settings import notice
 from pecli.spec.recipe import join_recipe, split_recipe
 from pecli.spec.tabular import Array, Tabular, View
 from pecli.tables.layouts import cosines_and_sines
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from pecli.formats.stored import StoredTable
 
 JOINED = ("position", "query")  # axes along which parts follow each other, besides those without a name
@@ -105,8 +104,6 @@ class Pieces(Tabular):
 
     def position(self, start: int, stop: int) -> NDArray[Any] | None:
         """Return positions; see :meth:`pecli.spec.tabular.Tabular.position`."""
-        import numpy as np
-
         found = []
         for (table, first, _), begin, end in zip(self._pieces, self._ends, self._ends[1:], strict=False):
             low, high = max(start, begin), min(stop, end)

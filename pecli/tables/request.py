@@ -8,10 +8,11 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from pecli.errors import BadParameter, MissingParameter, UnknownName
 from pecli.numbers.decimals import parse_count, parse_number, parse_position, shorten
+from pecli.numbers.deferred import NDArray, np
 from pecli.numbers.dtypes import COMPLEX, dtype_of, known_dtype
 from pecli.numbers.positions import Positions, parse_shard
 from pecli.spec.catalogue import CATALOGUE
@@ -20,9 +21,6 @@ from pecli.spec.plans import Waves
 from pecli.spec.recipe import Recipe
 from pecli.spec.tabular import Array
 from pecli.tables.layouts import check_layout
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 FORMS = ("dense", "bias", "index", "x", "vector", "distance", "slopes", "parameters")
 ALIGNMENTS = ("last", "first")
@@ -281,8 +279,6 @@ def frequencies(recipe: Recipe, arithmetic: str, dtype: str) -> NDArray[Any]:
 
     With another arithmetic than the exact one, those that a framework computes.
     """
-    import numpy as np
-
     from pecli.numbers.rounding import narrow
 
     exact = _frequencies(recipe)

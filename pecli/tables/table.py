@@ -8,19 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, overload
+from typing import Any, Literal, TypedDict, Unpack, overload
 
 from pecli.errors import BadParameter, UnknownName
 from pecli.numbers.decimals import parse_count
+from pecli.numbers.deferred import NDArray
 from pecli.numbers.positions import Positions
 from pecli.spec.plans import Conditional, Plan
 from pecli.spec.recipe import Recipe, join_recipe, split_recipe
 from pecli.spec.tabular import Tabular
 from pecli.tables.request import ArrayNaming, Extent, Request, frequencies, positions_of, take_table_keys
 from pecli.version import __version__
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 
 class Table(Tabular):

@@ -22,12 +22,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from pecli.errors import BadFile, PecliError
 from pecli.formats.io.output import Placed
 from pecli.numbers.bounds import limit, size_text
+from pecli.numbers.deferred import NDArray, np
 from pecli.numbers.dtypes import raw_bytes
 
 if TYPE_CHECKING:
-    import numpy as np
     from _typeshed import WriteableBuffer
-    from numpy.typing import NDArray
 
 
 # Errors that the libraries raise, or might raise, on a damaged file.
@@ -192,8 +191,6 @@ class RawFile:
 
     def values(self, offset: int, dtype: np.dtype[Any], out: NDArray[Any]) -> None:
         """Read values of `dtype`, in C order from `offset`, into `out`."""
-        import numpy as np
-
         if out.dtype == dtype and out.flags.c_contiguous:
             self.read_into(offset, raw_bytes(out))
         else:
