@@ -11,12 +11,13 @@ import struct
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pecli.formats.columns import INDEX_NAMES, Column, TableColumns, batches, gather, labels_of, schema
+from pecli.formats.deferred import pa
 from pecli.formats.format import Draft, WriteOptions
 from pecli.formats.io.output import HeldOutput, Output
 from pecli.formats.io.source import InputFile, RawFile, reading, undone
@@ -24,9 +25,6 @@ from pecli.formats.stored import KEY, StoredTable, parse_object, texts
 from pecli.numbers.bounds import LARGEST_CHUNK
 from pecli.numbers.dtypes import ITEM_BYTES
 from pecli.spec.tabular import Tabular
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 
 def draft(table: Tabular, options: WriteOptions) -> Draft:
@@ -37,8 +35,6 @@ def draft(table: Tabular, options: WriteOptions) -> Draft:
 
 
 def _write(columns: TableColumns, output: Output, options: WriteOptions) -> None:
-    import pyarrow as pa
-
     plan, held = schema(columns, wide=False), HeldOutput(output)
     how = pa.ipc.IpcWriteOptions(compression="zstd" if options.compress else None)
     new = pa.ipc.new_file if output.kept else pa.ipc.new_stream
@@ -60,13 +56,11 @@ def value_type(kind: pa.DataType) -> str | None:
 
 def describe(source: InputFile, field: pa.Field, first: pa.Array | None) -> Column | None:
     """Describe a column; lists of no fixed size are as long as their first one. None for what holds no numbers."""
-    import pyarrow.types as types
-
     kind, shape = field.type, []
     if hasattr(kind, "storage_type"):
         kind, first = kind.storage_type, first.storage if first is not None else None
-    while types.is_fixed_size_list(kind) or types.is_list(kind) or types.is_large_list(kind):
-        if types.is_fixed_size_list(kind):
+    while pa.types.is_fixed_size_list(kind) or pa.types.is_list(kind) or pa.types.is_large_list(kind):
+        if pa.types.is_fixed_size_list(kind):
             shape.append(kind.list_size)
         elif first is None or not len(first) or first[0].as_py() is None:
             raise source.bad(f"has an empty list in the column '{field.name}', where its width should show")
@@ -80,15 +74,13 @@ def describe(source: InputFile, field: pa.Field, first: pa.Array | None) -> Colu
 
 def to_numpy(source: InputFile, column: Column, values: pa.Array) -> NDArray[Any]:
     """Return the entries of a column as an array (n, *shape); lists of unequal length and nulls are refused."""
-    import pyarrow.types as types
-
     if hasattr(values, "storage"):
         values = values.storage
     count = len(values)
     for size in column.shape:
         if values.null_count:
             raise _nulls(source, column)
-        if not types.is_fixed_size_list(values.type):
+        if not pa.types.is_fixed_size_list(values.type):
             lengths = np.unique(np.diff(numbers(values.offsets)))
             if len(values) and (len(lengths) != 1 or lengths[0] != size):
                 raise source.bad(f"has lists of unequal length in the column '{column.name}': {size} and others")
@@ -282,8 +274,6 @@ class ArrowTable(BatchTable):
     fault = "cannot be read as Arrow"
 
     def __init__(self, source: InputFile) -> None:
-        import pyarrow as pa
-
         super().__init__(source)
         self._kept: tuple[int, pa.RecordBatch | None] = (-1, None)
         with reading(source, self.fault):
@@ -315,8 +305,6 @@ class ArrowTable(BatchTable):
 
     def _batch(self, index: int) -> pa.RecordBatch:
         if self._kept[0] != index:
-            import pyarrow as pa
-
             place = self._places[index]
             what = f"has a record batch that inflates to {place.inflated:,} bytes"
             self.source.allow(place.inflated, LARGEST_CHUNK, what)

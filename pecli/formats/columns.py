@@ -7,22 +7,19 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from itertools import product
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pecli.errors import BadParameter
+from pecli.formats.deferred import pa
 from pecli.formats.format import WriteOptions
 from pecli.formats.io.blocks import Buffer, Task, fill, in_turn, split
 from pecli.formats.layout import numbered
 from pecli.formats.stored import KEY, axes_of, facts_json, safe_shape
 from pecli.numbers.dtypes import COMPLEX, REAL, real_pairs, real_type
 from pecli.spec.tabular import Array, Tabular, array_of
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
 
 GROUP_BYTES = 8 << 20  # of values: what a reader must hold to see one row
 GROUP_ROWS = 4096
@@ -95,16 +92,12 @@ def _distinct(names: tuple[str, ...], taken: set[str]) -> list[str]:
 
 def arrow_type(dtype: str) -> pa.DataType:
     """Return the Arrow type of a value that is not complex."""
-    import pyarrow as pa
-
     kind: pa.DataType = getattr(pa, "bool_" if dtype == "bool" else dtype)()
     return kind
 
 
 def array_type(array: Array) -> pa.DataType:
     """Return the type of a column of rows: lists of fixed size, one level for each axis; complex values as pairs."""
-    import pyarrow as pa
-
     kind = arrow_type(real_type(array.dtype))
     for size in reversed(row_axes(array)):
         kind = pa.list_(pa.field("element", kind, nullable=False), size)
@@ -118,8 +111,6 @@ def row_axes(array: Array) -> tuple[int, ...]:
 
 def schema(columns: TableColumns, wide: bool) -> pa.Schema:
     """Return the Arrow schema, nothing nullable, with the recipe and the shapes under the key ``pecli``."""
-    import pyarrow as pa
-
     fields = [pa.field(name, arrow_type(dtype), nullable=False) for name, dtype in columns.keys]
     for array in columns.arrays:
         if wide and array.row_shape:
@@ -145,8 +136,6 @@ def wide_names(array: Array) -> list[str]:
 
 def arrow_array(values: NDArray[Any], kind: pa.DataType) -> pa.Array:
     """Wrap values without a copy; ``pa.array`` would import pandas where it is installed."""
-    import pyarrow as pa
-
     if pa.types.is_fixed_size_list(kind):
         inner = arrow_array(values.reshape(-1, *values.shape[2:]), kind.value_type)
         return pa.FixedSizeListArray.from_buffers(kind, len(values), [None], children=[inner])
@@ -173,8 +162,6 @@ def batches(columns: TableColumns, options: WriteOptions) -> AbstractContextMana
 def _batch(
     columns: TableColumns, plan: pa.Schema, wide: bool, task: Task, values: dict[str, NDArray[Any]]
 ) -> pa.RecordBatch:
-    import pyarrow as pa
-
     numbers = columns.numbers(task.start, task.stop)
     found = [arrow_array(column, arrow_type(dtype)) for column, (_, dtype) in zip(numbers, columns.keys, strict=True)]
     for array in columns.arrays:

@@ -10,7 +10,7 @@ import io
 import math
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,7 @@ from pecli.errors import BadFile, BadParameter
 from pecli.formats.arrow import BatchTable, numbers
 from pecli.formats.columns import KEYS, Column, TableColumns, labels_of, row_axes, stem_of, wide_names
 from pecli.formats.decimals import is_number, narrowed, shortest, spelled
+from pecli.formats.deferred import pa
 from pecli.formats.format import Draft, WriteOptions
 from pecli.formats.io.blocks import Buffer, Task, fill, write_texts
 from pecli.formats.io.output import Output
@@ -26,9 +27,6 @@ from pecli.formats.io.source import InputFile, whole
 from pecli.numbers.bounds import LARGEST_CSV, MAX_ARRAYS
 from pecli.numbers.dtypes import real_pairs
 from pecli.spec.tabular import Tabular
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 BLOCK = 8 << 20  # bytes that pyarrow parses at a time; a line must fit, and that of 65,536 columns does
 TYPED_TOGETHER = 1 << 20  # values whose type is found at once
@@ -198,7 +196,6 @@ class CsvTable(BatchTable):
 
     def _parsed(self, names: Sequence[str], texts: Sequence[str] = ()) -> pa.Table:
         """Return the named columns, with the columns in `texts` as text; numbers are int64 or float64."""
-        import pyarrow as pa
         from pyarrow import csv as reader
 
         read = reader.ReadOptions(column_names=names, block_size=BLOCK)

@@ -7,22 +7,18 @@ import contextlib
 import math
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pecli.errors import BadParameter
 from pecli.formats.arrow import BatchTable
 from pecli.formats.columns import GROUP_BYTES, GROUP_ROWS, TableColumns, batches, row_axes, schema
+from pecli.formats.deferred import pa, pq
 from pecli.formats.format import Draft, WriteOptions
 from pecli.formats.io.output import HeldOutput, Output
 from pecli.formats.io.source import InputFile, reading, undone
 from pecli.numbers.bounds import LARGEST_CHUNK
 from pecli.numbers.dtypes import ITEM_BYTES
 from pecli.spec.tabular import Tabular
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
 
 RELEASE = 4  # row groups between two times that the allocator gives back what it keeps, some 20 MB
 MAX_CHUNKS = 1 << 16  # pyarrow was seen to take 1.6 kB for each
@@ -75,9 +71,6 @@ def writer_options(plan: pa.Schema, keys: list[str]) -> dict[str, Any]:
 
 
 def _write(columns: TableColumns, output: Output, options: WriteOptions) -> None:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
     plan, held = schema(columns, options.wide), HeldOutput(output)
     pool = pa.default_memory_pool()
     writer = pq.ParquetWriter(held, plan, **writer_options(plan, [name for name, _ in columns.keys]))
@@ -173,8 +166,6 @@ class _Cursor:
 
 
 def _opened(source: InputFile) -> pq.ParquetFile:
-    import pyarrow.parquet as pq
-
     with reading(source, "cannot be opened as Parquet"):
         how: dict[str, Any] = {"pre_buffer": False, "page_checksum_verification": True}
         file = pq.ParquetFile(source.arrow_handle(), **how)

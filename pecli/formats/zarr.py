@@ -30,13 +30,15 @@ from pecli.formats.io.source import InputFile, inflated, reading
 from pecli.formats.layout import POSITIONS, Numbered, Places, chunk_shape, with_scales
 from pecli.formats.stored import StoredTable, boxes, boxes_of, dtype_name, plain, plain_facts, safe_shape, texts
 from pecli.numbers.bounds import LARGEST_ARRAY, LARGEST_CHUNK, limit
+from pecli.numbers.deferred import Deferred
 from pecli.numbers.dtypes import storage
 from pecli.numbers.reader import is_url, shown, url_name
 from pecli.spec.tabular import Array, Tabular, array_of
 
 if TYPE_CHECKING:
     import zarr
-
+else:
+    zarr = Deferred("zarr")
 
 MORE = 1 << 20  # bytes in addition to the values of a chunk: checksums, the index of a shard
 SAFE = ("bytes", "transpose", "crc32c", "sharding_indexed", "gzip", "zstd", "blosc")
@@ -106,9 +108,7 @@ def _store(path: str, *, read_only: bool) -> Any:
         from pecli.formats.io.remote import chunk_store
 
         return chunk_store(path.rstrip("/"), read_only=read_only)
-    from zarr.storage import LocalStore
-
-    return LocalStore(path, read_only=read_only)
+    return zarr.storage.LocalStore(path, read_only=read_only)
 
 
 CHUNKS = 4  # of a shard
@@ -154,8 +154,6 @@ def shard_rows(array: Array) -> Iterator[tuple[int, int]]:
 
 def _created(table: Numbered, places: Places, array: Array, path: str, compress: bool) -> zarr.Array[Any]:
     """Make an array, in a store of its own, so that the root's metadata is not written yet."""
-    import zarr
-
     names = [places.get((array.name, axis), label) for axis, label in enumerate(array.axes)]
     return zarr.create_array(
         _store(f"{path.rstrip('/')}/{array.name}", read_only=False), shape=array.shape, dtype=storage(array.dtype),
@@ -199,8 +197,6 @@ def _retried(path: str) -> Callable[[Callable[[], Any]], Any]:
 
 def _finish(table: Numbered, path: str) -> None:
     """Write the root group with the recipe, the metadata and the names of the arrays."""
-    import zarr
-
     known = plain_facts({"pecli_recipe": table.recipe, **table.metadata})
     attributes = {**known, "pecli_arrays": [plain(a.name) for a in table.arrays]}
     _retried(path)(lambda: zarr.open_group(_store(path, read_only=False), mode="a", attributes=attributes))
@@ -213,8 +209,6 @@ class ZarrTable(StoredTable):
     """An open zarr store; arrays in groups are called by their paths."""
 
     def __init__(self, source: InputFile) -> None:
-        import zarr
-
         self._retry = _retried(source.path)
         if is_url(source.path):
             from pecli.formats.io.remote import RemoteFile
@@ -246,8 +240,6 @@ class ZarrTable(StoredTable):
 
 def _arrays(source: InputFile, root: Any, names: object) -> list[tuple[str, Any]]:
     """Return the arrays: those that pecli lists, which need no listing of the store, else whatever is there."""
-    import zarr
-
     with reading(source, "cannot be listed"):
         if isinstance(names, list) and all(isinstance(name, str) for name in names):
             return [(name, root[name]) for name in names]

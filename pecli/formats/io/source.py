@@ -20,6 +20,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pecli.errors import BadFile, PecliError
+from pecli.formats.deferred import pa
 from pecli.formats.io.output import Placed
 from pecli.numbers.bounds import limit, size_text
 from pecli.numbers.deferred import NDArray, np
@@ -88,8 +89,6 @@ class InputFile(NamedTuple):
     def arrow_handle(self) -> Any:
         """Return the argument with which Arrow opens the file, which takes no path that is not UTF-8."""
         if self.remote is None and re.search("[\ud800-\udfff]", self.path):
-            import pyarrow as pa
-
             with open(self.path, "rb") as file:
                 return pa.BufferReader(pa.py_buffer(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)))
         return self.handle()
@@ -288,8 +287,6 @@ def inflated(data: bytes, codec: str, max_bytes: int) -> bytes:
         if not stream.eof:
             raise ValueError(f"inflates to more than {max_bytes} bytes, or is cut")
     else:
-        import pyarrow as pa
-
         with pa.CompressedInputStream(pa.BufferReader(data), codec) as opened:
             found = opened.read(max_bytes + 1)
     if len(found) > max_bytes:
