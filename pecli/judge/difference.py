@@ -442,7 +442,7 @@ def _candidates(measured: Measured, want: Expected) -> Iterator[tuple[Named, lis
 def _other_width(pairs: Pairs, want: Expected) -> Iterator[Change]:
     """Yield the width that exponents are divided by, where a series has another whole one than expected."""
     w, base = want.named.frequencies, want.keys.get("base", "1")
-    use = pairs.usable & (w < 1)
+    use = pairs.usable & (w < 1) & (len(w) > 1)
     if not use.any() or float(base) <= 1 or not np.allclose(w, w[1] ** np.arange(len(w)), rtol=1e-9, atol=0):
         return
     width = round(-2 * math.log(float(base)) / math.log(w[1]))

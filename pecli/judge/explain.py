@@ -139,8 +139,8 @@ def _copies(actual: Tabular, expected: Tabular, tolerance: Tolerance) -> list[Fi
     equal = [one.equal for one in compared]
     right = equal if any(equal) else alike_by[common]
     if not any(equal) and 2 * sum(right) <= len(copies):
-        told = takewhile(lambda k: why(k) and why(k)[0].kind != "place", range(len(copies)))
-        right = [{one.kind for one in why(k)} <= {"rounding", "type"} for k in told]
+        explained = takewhile(lambda k: why(k) and why(k)[0].kind != "place", range(len(copies)))
+        right = [{one.kind for one in why(k)} <= {"rounding", "type"} for k in explained]
         if len(right) < len(copies) or not any(right):
             return []
     common = right.index(True)

@@ -58,7 +58,6 @@ MIN_CONTRAST = 8  # times as far as noise a value must be off, or a mean of the 
 MIN_APART = 4  # times as far as noise that neighbouring rows must be, or one could be called another
 PHASE_ERROR = 2.0**-23  # that a position and a frequency rounded to float32 leave, for each position
 MAX_UNKNOWN_SHARE = 0.5  # of the rows or columns may be none of the expected ones
-LARGEST = float(np.finfo(np.float64).max)
 FLOATS = (*GRIDS, *REAL)
 UNMASKED = ("constant", "exchanged", "negated")  # kinds of changes that infinite values take part in
 VAGUE = ("place", "rest", "rounding")  # kinds of findings that name no cause
@@ -566,9 +565,8 @@ def place(pair: ArrayPair) -> Finding:
     if pair.stored and (seen.rows <= pair.slack).all():
         why = "no more than rounding may leave"
         return Finding("rounding", f"{name}differs by at most {limit(seen.largest, 2)}, {why}")
-    if math.isinf(seen.largest) and (where := _region(pair, seen, LARGEST)) != _region(pair, seen):
-        text = f"{name}differs by NaN or infinity in {where}, at {pair.at(*seen.worst)}"
-        return Finding("place", f"{text}; {seen.unequal:,} values differ in all")
+    if math.isinf(seen.largest) and (where := _region(pair, seen, np.finfo(float).max)) != _region(pair, seen):
+        return Finding("place", f"{name}differs by NaN or infinity in {where}; {seen.unequal:,} values differ in all")
     size = "by NaN or infinity" if math.isinf(seen.largest) else f"by at most {limit(seen.largest, 2)}"
     worst = f"{size} at {pair.at(*seen.worst)}"
     if distances := _distances(pair):
