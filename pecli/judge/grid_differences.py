@@ -67,8 +67,10 @@ def grid_differences(actual: Tabular, expected: Table, compared: Comparison) -> 
             if found is not None and view.channels_first:
                 text = f"the channels come before the grid: shape {view.planes[0].array.shape} where"
                 axes = Finding("channels", f"{text} {expected.arrays[0].shape} was expected")
+                copies = grids.batch_words(view)
+                batch = [Finding("batch", f"{copies}{'compared' * copies.endswith(' ')}")] if copies else []
                 cause = [one for one in found if one.kind != "rounding"]
-                found = [*cause, axes, *(one for one in found if one.kind == "rounding")]
+                found = [*cause, axes, *batch, *(one for one in found if one.kind == "rounding")]
             if found == []:  # at most a few values differ: their place is the answer
                 return found
             answers += [found] if found is not None else []
@@ -114,7 +116,8 @@ def _same(grid: grids.Grid, expected: Table, found: Comparison) -> list[Finding]
         return None
     if name.pairs.kind != "float64":
         off = f": values are off by up to {limit(most, 2)}" if (most := found.total.max_abs) else ""
-        text = f"frequencies were rounded to {name.pairs.kind}{off}"
+        what = "phases were computed in" if name.pairs.bases else "frequencies were rounded to"
+        text = f"{what} {name.pairs.kind}{off}"
         return [Finding("rounding", text)]
     if tally.equal == tally.count and dtype != expected.arrays[0].dtype:
         return [Finding("rounding", f"all values are rounded to {dtype}: harmless where that is the type")]

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import pairwise, permutations, product
 from typing import NamedTuple
 
@@ -37,10 +38,11 @@ from pecli.judge.signal import (
 )
 from pecli.judge.waves import LOW_TYPES, library_units, origin_of, plan_of
 from pecli.numbers.blocks import in_blocks
+from pecli.numbers.decimals import number_text, shortest
 from pecli.spec.catalogue import CATALOGUE
 from pecli.spec.measured import Axes, GridAxis, Named, Pairs
 from pecli.spec.plans import Waves
-from pecli.spec.recipe import join_recipe
+from pecli.spec.recipe import Recipe, join_recipe
 from pecli.spec.tabular import Array, Tabular
 
 Complex = NDArray[np.complex128]
@@ -154,11 +156,21 @@ def _planes(table: Tabular, array: Array) -> Iterator[Plane]:
 
 
 def _channels_last(plane: Plane) -> Plane | None:
-    """Return a channels-first array as rows of channels; None if its shape is no channels-first one."""
-    shape = [side for side in plane.array.shape if side != 1]
-    if shape[0] % 4 or len(shape) < 3:
+    """Return the first channels-first table of an array as rows of channels; None if its shape is no such one."""
+    channels, *sides = [side for side in plane.array.shape if side != 1][-3:]
+    if channels % 4 or len(sides) < 2:
         return None
-    return exchanged(replace(plane, rows=shape[0], width=math.prod(shape[1:])))
+    return exchanged(replace(plane, rows=channels, width=math.prod(sides)))
+
+
+def batch_words(view: AxisView) -> str:
+    """Return how many tables a channels-first array holds, and whether they are equal; "" for one."""
+    plane = view.planes[0]
+    whole = plane.table.read(plane.array.name).reshape(-1, plane.rows * plane.width)
+    if len(whole) == 1:
+        return ""
+    alike = f"{len(whole)} equal copies of one table, as of a batch"
+    return alike if (whole == whole[:1]).all() else "tables of a batch that differ from each other; the first is "
 
 
 # readings -----------------------------------------------------------------------------------------
@@ -473,6 +485,8 @@ class PlannedPairs(NamedTuple):
         Coordinates that each row has instead of the plan's.
     kind : str
         Type that the frequencies were rounded to: "float64", or a narrow one.
+    bases : tuple of float
+        Of the axes, where coordinates, exponents, periods and angles were rounded to that type as well; () elsewhere.
     """
 
     plan: Waves
@@ -483,6 +497,7 @@ class PlannedPairs(NamedTuple):
     magnitude: Floats
     streams: Floats | None = None
     kind: str = "float64"
+    bases: tuple[float, ...] = ()
 
     @classmethod
     def of(cls, plan: Waves) -> PlannedPairs:
@@ -520,7 +535,12 @@ class PlannedPairs(NamedTuple):
         """Return the cosines and the sines of the pairs of an axis, at each coordinate that it takes."""
         own = self.axis == number
         if dtype != "float64" or self.kind != "float64" or self.streams is not None:
-            angles = np.multiply.outer(self.values(number), self.frequencies[own])
+            values, w = self.values(number), self.frequencies[own]
+            angles = np.multiply.outer(values, w)
+            if self.bases:  # coordinates were multiplied by the fastest frequency, such as 2 pi
+                base, step = self.bases[number % len(self.bases)], partial(rounded, kind=self.kind)
+                periods = step(step(np.array(base)) ** step(np.log(w.max() / w) / np.log(base)))
+                angles = step(step(step(values) * w.max())[:, None] / periods)
             return [rounded(wave(angles) * self.magnitude[own], dtype) for wave in (np.cos, np.sin)]
         axis, made = self.plan.axes[number], list[Floats]()
         for band in self.plan.bands:  # which NumPy does not round correctly
@@ -623,12 +643,23 @@ def fitted(grid: Grid, encoding: str, named: Named) -> GridName | None:
     pairs = PlannedPairs.of(plan)
     few = view.few(max(16, SAMPLE_VALUES // view.planes[0].width))
     best: GridName | None = None
-    for kind in ("float64", *LOW_TYPES):
-        own = pairs._replace(frequencies=rounded(pairs.frequencies, kind), kind=kind)
+    text = Recipe.bind(encoding, **named.keys).keys().get("temperature")
+    bases = (tuple(map(float, text.split("+"))),) if text else ()
+    for own_bases, kind in (((), "float64"), *product(((), *bases), LOW_TYPES)):
+        frequencies = pairs.frequencies if own_bases else rounded(pairs.frequencies, kind)
+        own = pairs._replace(frequencies=frequencies, kind=kind, bases=own_bases)
         tally = compare_rows(grid, own, [(few.rows, few.values)])
         if tally.explained >= (MIN_RESEMBLANCE if best is None else best.sampled.explained + MIN_GAIN):
-            best = GridName(encoding, named, own, tally, grid)
+            best = GridName(encoding, _rounder(named, kind) if own_bases else named, own, tally, grid)
     return best
+
+
+def _rounder(named: Named, kind: str) -> Named:
+    """Return a name whose temperature, which was rounded to a type, is the shortest decimal that gives the same."""
+    at = rounded(np.array(named.keys.get("temperature", "10000").split("+"), np.float64), kind)
+    half = unit(at, kind) / 2.1
+    short = "+".join(number_text(shortest(a - h, a + h)) for a, h in zip(at, half, strict=True))
+    return replace(named, keys={**named.keys, "temperature": short}) if "temperature" in named.keys else named
 
 
 def planned_grids(view: AxisView, pairs: PlannedPairs) -> Iterator[Grid]:
@@ -660,7 +691,11 @@ def _verdict(names: Sequence[GridName]) -> Identification | None:
     arrays = tuple(dict.fromkeys(plane.array.name for plane in name.grid.view.planes))
     reading = name.grid.reading
     notes = [reading.layout] if reading is not None and reading.layout in JOINED else []
-    notes += ["the channels come before the grid"] * name.grid.view.channels_first
+    if name.grid.view.channels_first:
+        copies = batch_words(name.grid.view)
+        if copies.endswith(" "):
+            return Identification(None, "unknown", measured=(copies + name.recipe,), arrays=arrays)
+        notes += ["the channels come before the grid", *filter(None, [copies])]
     return Identification(name.recipe, "sure" if sure else "likely", tally.residual, tally.equal / max(1, tally.count),
                           name.arithmetic(tally), (*notes, *tally.texts()), others, tally.count, arrays)  # fmt: skip
 

@@ -7,10 +7,11 @@ values at hand, over all rows of all arrays, but for a counted remainder. Simple
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from itertools import permutations
+from itertools import accumulate, permutations
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -884,6 +885,8 @@ def _other_axes(differing: list[ArrayPair]) -> Changes:
             text = "transposed" if len(shape) == 2 else f"{last}the axes are in the order {order}"
             if all(len(np.unique(pair.sample[1])) == 2 for pair in differing):
                 text += ", or the mask is on the other side of the diagonal"
+        elif {*accumulate((shape[a] for a in axes), operator.mul)} <= {1, *accumulate(own, operator.mul)}:
+            text = f"transposed: shape {own} where {shape} was expected"
         else:
             stand = f": the expected values stand in the order of the axes {order}" if len(shape) > 2 else ""
             text = f"reshaped instead of transposed{stand}"
