@@ -550,6 +550,8 @@ def _tail(reading: Reading, swapped: bool) -> str:
 def lone_readings(planes: tuple[Plane, ...], columns: slice | None = None) -> Iterator[Measured]:
     """Yield one plane, or some of its columns, read as cosines alone, sines alone (phase), or raw angles."""
     rows, values, dtype = sampled(planes)
+    if values[0].shape[1] > 2 and (values[0] == values[0][:, :1]).all():  # a channel of a grid: no pairs
+        return
     alone = [] if columns is None else [Reading("split", values, (PlaneColumns(0, columns),))]
     for reading in alone or readings(planes, values):
         if reading.sin is not None:
