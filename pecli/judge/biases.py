@@ -705,6 +705,9 @@ def verdict(found: Fit, table: Tabular) -> Identification:
         nearest = f"nearest: {recipe}" if candidate.fitted <= MAX_DIGITS_CHOSEN else "no recipe was found"
         own = candidate.notes if found.explained >= MIN_SHARE_LIKELY else ()
         return Identification(None, "unknown", measured=(*own, nearest, *found.places))
+    if candidate.columns is not None:  # its table is another one
+        text = f"{recipe} with {'; '.join(candidate.notes)}"
+        return Identification(None, "unknown", measured=(text,), count=found.count, arrays=found.arrays)
     notes = [*candidate.notes, *candidate.doubts, *found.places]
     if found.max_ulp:
         which = "every value" if not found.unexplained else "each of the others"

@@ -309,10 +309,10 @@ def _identified(table: Tabular, positions: Floats | None = None) -> Identificati
     of_pairs = False
     for rule in (*rules, identify_bias):
         found = rule(table)
-        if found is not None and found.recipe is not None:
+        if found is not None and (found.recipe is not None or found.count):
             doubtful = ANGLES in found.notes or rule is identify_vector
             other = identify_bias(table) if doubtful else None  # slopes fall, and rise with the distance, too
-            return found if other is None or other.recipe is None else other
+            return found if other is None or not other.count else other
         unknown = found if unknown is None or not unknown.measured else unknown
         of_pairs |= found is not None and is_large(table) and any(text.startswith(PAIRS) for text in found.measured[:1])
         if of_pairs and unknown and (rule is identify_grid or unknown.nearly > MIN_SAMPLED):

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from pecli.judge.biases import identify_bias
+from pecli.judge.identify import identify
 from pecli.tables.foreign import table_of
 
 DTYPES = {"f2": ",dtype=float16", "f4": "", "f8": ",dtype=float64"}
@@ -331,3 +332,24 @@ def test_what_is_constant_beyond_a_window_alone_is_no_t5():
     kernel = [np.exp(-(distance**2) / (2 * sigma**2)).astype(np.float32) for sigma in (1, 1, 1, 1)]
     found = identify_bias(table_of(np.stack(kernel)))
     assert found is None or found.recipe is None, found
+
+
+@pytest.mark.parametrize("kind", ["f2", "f4", "f8"])
+@pytest.mark.parametrize("heads", [8, 12, 16])
+@pytest.mark.parametrize(
+    ("masks", "words"),
+    [
+        ([[1] * 30 + [0] * 10], "the last 10 of 40 keys"),
+        ([[0] * 7 + [1] * 43], "the first 7 of 50 keys"),
+        ([[0] * 3 + [1] * 30 + [0] * 2], "the first 3 and the last 2 of 35 keys"),
+        ([[1] * 50, [0] * 20 + [1] * 30, [1] * 10 + [0] * 40], "in 2 of 3 copies"),
+    ],
+)
+def test_bloom_with_padded_keys_is_no_rotary_table(kind, heads, masks, words):
+    positions = (np.cumsum(masks, axis=-1) - 1) * masks
+    bias = (bloom(heads, 2).reshape(1, heads, 2)[:, :, 1:] * positions[:, None, :].astype("f4")).astype(kind)
+    found = identify(table_of({"bias": bias.reshape(-1, 1, len(masks[0]))}))
+    assert found.recipe is None
+    (text,) = found.measured
+    assert text.startswith(f"alibi:heads={heads},bias=key-position"), text
+    assert text.endswith(words) or (words in text and len(masks) > 1), text

@@ -431,23 +431,33 @@ cache_of(
 )
 
 
-def bloom(heads, masks):
-    masks = np.array(masks)
-    positions = ((masks.cumsum(-1) - 1) * masks)[:, None, :].astype(F32)
-    return (slopes(heads)[None, :, None] * positions).reshape(-1, 1, masks.shape[1])
+def detr_sine(dim, sides, kind, *, normalize=True, temperature=10000, batch=1):
+    """PositionEmbeddingSine with every step in a narrow type, channels first."""
+    half_dim, scaled = dim // 2, []
+    for side in sides:
+        count = kind(np.arange(1, side + 1))
+        scaled.append(kind(kind(count / kind(F32(side + 1e-6))) * F32(2 * math.pi)) if normalize else count)
+    periods = kind(F64(kind(F32(temperature))) ** F64(kind(F32(2) * (np.arange(half_dim) // 2) / F32(half_dim))))
+    table = np.empty((*sides, dim), F32)
+    for axis, own in enumerate(scaled):
+        phases = kind(own[:, None] / periods)
+        both = np.where(np.arange(half_dim) % 2, kind(np.cos(phases)), kind(np.sin(phases)))
+        table[..., axis * half_dim : (axis + 1) * half_dim] = both[:, None] if axis == 0 else both[None]
+    return np.repeat(table.transpose(2, 0, 1)[None], batch, 0)
 
 
-for heads, masks, kind in (
-    (8, [[1] * 30 + [0] * 10], F32),
-    (16, [[0] * 7 + [1] * 43], np.float16),
-    (12, [[1] * 50, [0] * 20 + [1] * 30, [1] * 10 + [0] * 40], np.float64),
+for name, recipe, made in (
+    ("bfloat16", "detr:dim=256,grid=16x12,normalize=true", lambda: detr_sine(256, (16, 12), bf16)),
+    ("bfloat16, dim 96", "detr:dim=96,grid=7x7", lambda: detr_sine(96, (7, 7), bf16, normalize=False)),
+    (
+        "bfloat16, temperature 20",
+        "detr:dim=64,grid=9x9,temperature=20,normalize=true",
+        lambda: detr_sine(64, (9, 9), bf16, temperature=20),
+    ),
+    ("float16", "detr:dim=128,grid=8x10,normalize=true", lambda: detr_sine(128, (8, 10), lambda x: F32(half(x)))),
+    ("a batch of 3", "detr:dim=64,grid=6x8,normalize=true", lambda: detr_sine(64, (6, 8), F32, batch=3)),
 ):
-    cache_of(
-        f"bloom alibi, {heads} heads, {len(masks)} masks of padding",
-        f"alibi:heads={heads},bias=key-position,queries=1",
-        lambda heads=heads, masks=masks, kind=kind: bloom(heads, masks).astype(kind),
-        "build_alibi_tensor",
-    )
+    cache_of(f"detr sine in {name}", recipe, made, "every step in the narrow type")
 cache_of(
     "alibi of 14 heads, finfo.min for -inf",
     "alibi:heads=14,mask=causal",

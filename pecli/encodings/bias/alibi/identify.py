@@ -85,7 +85,7 @@ def _slopes(profile: Profile) -> Iterator[Slopes]:
                 table = profile.table | ({} if first in (0, -last) else {"start": str(int(first))})
                 yield "last-key" if first == -last else "key-position", slopes, profile.mask, copies, table, None
         if not profile.integral and profile.keys > 2 and (padded := _padded(profile)) is not None:
-            yield "key-position", padded[0], profile.mask, (*copies, *padded[2]), profile.table, padded[1]
+            yield "key-position", padded[0], profile.mask, (*padded[2], *copies), profile.table, padded[1]
 
 
 def _padded(profile: Profile) -> tuple[Floats, Integers, tuple[str, ...]] | None:
@@ -104,7 +104,7 @@ def _padded(profile: Profile) -> tuple[Floats, Integers, tuple[str, ...]] | None
     if heads == 1 or not many or not zero[:, 0].all() or (zero != copies.repeat(heads, axis=0)).any():
         return None
     if len(copies) > 1:
-        text = f"{len(copies)} copies of it, as of a batch; {many} of them with padding at position 0"
+        text = f"padding at position 0 in {many} of {len(copies)} copies, as of a batch"
         return slopes[:heads], positions[::heads], (text,)
     first, last = int(firsts[0]) - 1, profile.keys - 1 - int(np.flatnonzero(positions[0])[-1])
     sides = [f"the {side} {count}" for side, count in (("first", first), ("last", last)) if count]
