@@ -19,6 +19,7 @@ from pecli.numbers.positions import Positions
 from pecli.numbers.reader import shown
 from pecli.spec.recipe import Recipe
 from pecli.spec.tabular import Tabular
+from pecli.tables.foreign import positions_of_values, table_of, to_numpy
 from pecli.tables.request import known_arithmetic
 from pecli.tables.sources import NamedSource, config_source, read_source, refuse_choice
 
@@ -64,8 +65,6 @@ def source_of(subject: Any, **choice: str | None) -> NamedSource:
         return NamedSource(subject.short, subject)
     if isinstance(subject, Tabular):
         return NamedSource(subject.title, table=subject)
-    from pecli.tables.foreign import table_of
-
     return NamedSource("the values", table=table_of(subject))
 
 
@@ -293,7 +292,6 @@ def apply(
     """
     from pecli.apply.apply import apply as applied
     from pecli.apply.tensors import ApplyOptions, mask_of, parse_scale, tensor_of, with_width
-    from pecli.tables.foreign import positions_of_values, table_of, to_numpy
 
     given = inputs if isinstance(inputs, Tabular) else table_of(inputs)
     tensors = [tensor_of(given, name, axes) for name in given]

@@ -20,6 +20,7 @@ from pecli.numbers.positions import Positions, fraction_text
 from pecli.numbers.printing import figure
 from pecli.spec.tabular import Tabular
 from pecli.tables.request import ARITHMETICS, known_arithmetic
+from pecli.tables.sources import read_source
 
 if TYPE_CHECKING:
     from pecli.apply.tensors import Tensor
@@ -66,7 +67,6 @@ def command(options: ApplyArguments) -> int:
     """Apply a table to tensors: rotate queries and keys, add rows or biases, compute scores."""
     from pecli.apply.apply import apply, with_inputs
     from pecli.apply.tensors import with_width
-    from pecli.tables.sources import read_source
 
     if options.steps:
         return _worked_through(options)
@@ -125,7 +125,6 @@ def _worked_through(options: ApplyArguments) -> int:
     """Print what becomes of one vector, number by number."""
     from pecli.apply.tensors import with_width
     from pecli.cli.explain import example_view
-    from pecli.tables.sources import read_source
     from pecli.teach.vectors import work_through_vector
 
     if options.vector is None:

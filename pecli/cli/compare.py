@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from pecli.cli import options as shared
 from pecli.cli.options import SCREEN, Option, SourceOptions, argument, flag, option, positions, refuse, whole
+from pecli.cli.plot import check_plot, show_charts
 from pecli.cli.terminal.items import LEFT, RIGHT, Fact, Item, ScreenTable, Verdict, grid, shapes_text, size_text
 from pecli.cli.terminal.output import tell
 from pecli.cli.terminal.screen import answer, progress_for
@@ -21,12 +22,13 @@ from pecli.spec.catalogue import CATALOGUE
 from pecli.spec.declaration import Encoding
 from pecli.spec.recipe import Recipe, split_recipe
 from pecli.spec.tabular import Tabular
+from pecli.tables.sources import NamedSource, open_source, read_source
+from pecli.tables.table import Table
 
 if TYPE_CHECKING:
     from pecli.inspect.configs import StackRow
     from pecli.tables.comparison import ArrayComparison, Comparison
     from pecli.tables.figures import Place, Tolerance
-    from pecli.tables.sources import NamedSource
 
 TOLERANCE, MODELS = "Tolerances", "Models"
 OF_COST = ("len", "dim", "layers", "dtype")
@@ -191,7 +193,6 @@ def chosen(sources: Sequence[str]) -> list[tuple[Encoding, Recipe | None]] | Non
     """
     from pecli.tables.alignment import open_alone
     from pecli.tables.request import take_table_keys
-    from pecli.tables.sources import read_source
 
     found: list[tuple[Encoding, Recipe | None]] = []
     for text in sources:
@@ -356,8 +357,6 @@ def command(options: CompareOptions) -> int:
         raise BadRecipe("compare needs two sources or more: files, recipes, or --all")
     sources = options.sources or tuple(CATALOGUE)  # --all and --cost alone are about all encodings
     if options.plot is not None:
-        from pecli.cli.plot import check_plot
-
         refuse("has no values to draw: leave it or --plot out", options, "stacks", "cost")
         if len(sources) != 2:
             rule = f"draws the difference of two sources, and {len(sources)} are given"
@@ -404,7 +403,6 @@ def _compare_values(texts: Sequence[str], options: CompareOptions) -> int:
 def _read(text: str, texts: Sequence[str], layer_type: str | None) -> NamedSource:
     """Read a source: a config by its kind of layer; a recipe without its size takes the size of the first file."""
     from pecli.tables.alignment import read_with_size
-    from pecli.tables.sources import open_source, read_source
 
     choice = {"layer_type": layer_type} if layer_type is not None and kind_of(text) is Kind.CONFIG else {}
     try:
@@ -423,7 +421,6 @@ def _two(sources: Sequence[NamedSource], tolerance: Tolerance, options: CompareO
     a, b = open_aligned(first, second, DEFAULT_ROWS)
     charts = None
     if options.plot is not None:
-        from pecli.cli.plot import show_charts
         from pecli.plots.tables import charts_of_difference
 
         charts = charts_of_difference(a, b, (first.text, second.text))
@@ -459,7 +456,6 @@ def _two(sources: Sequence[NamedSource], tolerance: Tolerance, options: CompareO
 def _taken_layout(source: NamedSource, table: Tabular) -> list[str]:
     """Return the layout that a recipe took from the file, where models differ in it."""
     from pecli.tables.alignment import DOUBLED
-    from pecli.tables.table import Table
 
     layout = table.request.layout if isinstance(table, Table) else None
     if layout not in DOUBLED or "layout" in source.given or source.model_layout is not None:
@@ -482,7 +478,6 @@ def _compared(a: Tabular, b: Tabular, tolerance: Tolerance, options: CompareOpti
 def _several(sources: Sequence[NamedSource], tolerance: Tolerance, options: CompareOptions) -> int:
     """Compare every pair; recipes take their shape from the first file."""
     from pecli.tables.alignment import open_alone, table_like, take_types
-    from pecli.tables.table import Table
 
     model = next((s for s in sources if not s.is_recipe), next((s for s in sources if s.says_length), sources[0]))
     opened = open_alone(model, DEFAULT_ROWS)

@@ -16,15 +16,15 @@ from pecli.cli.terminal.screen import answer
 from pecli.errors import BadParameter, BadRecipe, UnknownName
 from pecli.formats.paths import Kind, kind_of
 from pecli.numbers.decimals import parse_count, parse_number, parse_position
+from pecli.numbers.positions import Positions
 from pecli.numbers.printing import DECIMALS, column
 from pecli.spec.catalogue import CATALOGUE, every_question, find, questions, ranked, unknown_encoding
+from pecli.spec.hooks import NOISE, SmallTable, Step
 from pecli.spec.recipe import Recipe, join_recipe, split_recipe
+from pecli.tables.sources import NamedSource, read_source
 from pecli.teach.code import FRAMEWORKS, code_of
 
 if TYPE_CHECKING:
-    from pecli.numbers.positions import Positions
-    from pecli.spec.hooks import SmallTable, Step
-    from pecli.tables.sources import NamedSource
     from pecli.teach.examples import Example
 
 MAX_POSITIONS = 4  # of a worked example that begins elsewhere than at 0
@@ -56,8 +56,6 @@ def command(options: ExplainOptions) -> int:
 
 def _source(options: ExplainOptions) -> NamedSource:
     """Read a recipe or a config; of an encoding, or of a choice such as yarn, its declared example."""
-    from pecli.tables.sources import read_source
-
     text, kind = options.source, kind_of(options.source)
     if kind is Kind.RECIPE and ":" not in text:
         text = find(text).example
@@ -120,8 +118,6 @@ def _other_defaults(recipe: Recipe) -> str:
 
 def _chosen_positions(given: Mapping[str, Any], rows: int | None) -> Positions | None:
     """Return the positions to work out, where they are given: a list, or a start and a step."""
-    from pecli.numbers.positions import Positions
-
     if given.get("positions") is not None:
         return Positions.parse(str(given["positions"]))
     first, by = given.get("start"), given.get("step")
@@ -139,8 +135,6 @@ def example_view(example: Example, width: int = 80) -> list[Item]:
 
 
 def _step(step: Step, width: int) -> list[Item]:
-    from pecli.spec.hooks import SmallTable
-
     items: list[Item] = ["", step.title]
     for number, item in enumerate(step.items):
         items += [""] if number and not isinstance(item, str) else []
@@ -154,8 +148,6 @@ def _step(step: Step, width: int) -> list[Item]:
 
 def _table(table: SmallTable) -> ScreenTable:
     """Return a table; one that counts something along its columns leaves out those in the middle if it must."""
-    from pecli.spec.hooks import NOISE
-
     decimals, digits = table.decimals or DECIMALS, 6 if table.decimals is None else None
     texts = [column(items, decimals, digits=digits, noise=NOISE) for items in zip(*table.rows, strict=True)]
     columns = [(heading, RIGHT if place else LEFT) for place, heading in enumerate(table.columns)]

@@ -33,10 +33,10 @@ from pecli.spec.recipe import Recipe, split_recipe
 from pecli.spec.tabular import Tabular
 from pecli.tables.layouts import LAYOUTS
 from pecli.tables.request import ALIGNMENTS, ARITHMETICS, COMPANIONS, FORMS, take_table_keys
+from pecli.tables.table import Table
 
 if TYPE_CHECKING:
     from pecli.models.reading import LayerReading
-    from pecli.tables.table import Table
 
 MODEL, OWN = "Model", "Parameters"
 SEVERAL = 3  # choices that a group does not name
@@ -236,8 +236,6 @@ def _tables(encoding: Encoding, own: dict[str, Any], options: TableOptions) -> t
 
 def _table(recipe: Recipe, options: TableOptions, layer: LayerReading | None) -> Table:
     """Return the table of a recipe at the positions and in the form that the options give."""
-    from pecli.tables.table import Table
-
     length: Any = options.len
     if length is None and layer is not None and options.positions is None and recipe.rows is None:
         length = layer.length

@@ -12,10 +12,10 @@ from pecli.cli.terminal.items import Fact, Item, Verdict
 from pecli.cli.terminal.screen import answer, progress_for
 from pecli.numbers.printing import percent
 from pecli.spec.tabular import Tabular, View
+from pecli.tables.sources import NamedSource, read_source
 
 if TYPE_CHECKING:
     from pecli.judge.description import Identification
-    from pecli.tables.sources import NamedSource
 
 MAX_NOTES = 6  # lines of a short report that notes take
 
@@ -37,7 +37,6 @@ def command(options: IdentifyOptions) -> int:
     from pecli.judge.compare import identified
     from pecli.judge.identify import identify_printed
     from pecli.tables.alignment import take_usual_type
-    from pecli.tables.sources import read_source
 
     source = read_source(options.source, **shared.choice_of(options))
     if not source.is_recipe:

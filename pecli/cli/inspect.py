@@ -24,13 +24,13 @@ from pecli.spec.hooks import exact_text
 from pecli.spec.plans import Waves
 from pecli.spec.recipe import join_recipe, split_recipe
 from pecli.spec.tabular import Tabular
+from pecli.tables.sources import NamedSource, read_source
 
 if TYPE_CHECKING:
     from pecli.inspect.checkpoints import Checkpoint
     from pecli.inspect.configs import ConfigReport, Frequency, LayerReport
     from pecli.inspect.properties import Property
     from pecli.inspect.statistics import Excerpt, Inspection, Statistics
-    from pecli.tables.sources import NamedSource
 
 DEFAULT_ROWS = 128  # of a recipe that states no length
 MAX_COMPUTED = 16 << 30  # bytes of a recipe's values, computed in some ten seconds; a file may have any size
@@ -59,8 +59,6 @@ class InspectOptions(TableChoice):
 
 def command(options: InspectOptions) -> int:
     """Print what a table holds; measure it."""
-    from pecli.tables.sources import read_source
-
     text, kind = options.source, kind_of(options.source)
     if kind is Kind.CONFIG and os.path.isdir(text):
         return _checkpoint(options)

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from shlex import quote
-from typing import TYPE_CHECKING
 
 from pecli.cli.options import JSON, QUIET, TABLE_FORMAT, argument, flag, option, refuse
 from pecli.cli.terminal.items import LEFT, Fact, Item, ScreenTable
@@ -16,9 +15,7 @@ from pecli.errors import UnknownName
 from pecli.spec.catalogue import CATALOGUE, find
 from pecli.spec.declaration import Encoding, Family
 from pecli.spec.recipe import split_recipe
-
-if TYPE_CHECKING:
-    from pecli.teach.choosing import Recommendations
+from pecli.teach.choosing import Recommendations, named_tasks, tasks, where
 
 
 def _short(recipe: str) -> str:
@@ -52,8 +49,6 @@ class ListOptions:
 
 def command(options: ListOptions) -> int:
     """List the encodings, or show one: formula, parameters, source, facts."""
-    from pecli.teach.choosing import where
-
     if options.choose:
         return _choose(options)
     if options.encoding is not None:
@@ -77,8 +72,6 @@ def command(options: ListOptions) -> int:
 
 def _choose(options: ListOptions) -> int:
     """Print the recommendations for a task, or a table of all tasks."""
-    from pecli.teach.choosing import named_tasks, tasks
-
     refuse("has no effect with --choose", options, "all", "where")
     if options.encoding is None:
         found = list(tasks().values())

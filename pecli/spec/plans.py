@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from pecli.errors import BadParameter, BadRecipe
 from pecli.numbers.decimals import CONTEXT, ONE, TAU, decimal_of
 from pecli.numbers.deferred import NDArray, np
+from pecli.numbers.positions import Positions, fraction_text
 
 if TYPE_CHECKING:
     from pecli.numbers.double_double import DoubleDouble, Exponentials, Points
-    from pecli.numbers.positions import Positions
 
     Real = DoubleDouble | NDArray[Any]
 
@@ -52,8 +52,6 @@ class Domain(NamedTuple):
 
     def check(self, name: str, positions: Positions) -> None:
         """Raise BadParameter where a position has no value in the encoding of this name."""
-        from pecli.numbers.positions import fraction_text
-
         if self.integral and not positions.integral:
             raise BadParameter("positions", "(fractional)", f"must be whole numbers for {name}: {self.remedy}")
         low, high = positions.lowest, positions.highest
