@@ -64,13 +64,6 @@ def grid_differences(actual: Tabular, expected: Table, compared: Comparison) -> 
     with np.errstate(all="ignore"):
         for view in grids.views(actual):
             found = _of_view(view, pairs, expected, compared)
-            if found is not None and view.channels_first:
-                text = f"the channels come before the grid: shape {view.planes[0].array.shape} where"
-                axes = Finding("channels", f"{text} {expected.arrays[0].shape} was expected")
-                copies = grids.batch_words(view)
-                batch = [Finding("batch", f"{copies}{'compared' * copies.endswith(' ')}")] if copies else []
-                cause = [one for one in found if one.kind != "rounding"]
-                found = [*cause, axes, *batch, *(one for one in found if one.kind == "rounding")]
             if found == []:  # at most a few values differ: their place is the answer
                 return found
             answers += [found] if found is not None else []
@@ -89,19 +82,35 @@ def _of_view(
     for grid in planned:
         findings = _same(grid, expected, compared)
         if findings is not None:
-            return findings
+            return _arranged(findings, grid, expected)
         if grid.reading is None and _explained(grid, pairs._replace(cos=pairs.sin, sin=pairs.cos)):
             first = "cosines" if pairs.sin[0] < pairs.cos[0] else "sines"
-            return [Finding("exchanged", f"sin and cos are exchanged: the {first} come first")]
+            exchanged = Finding("exchanged", f"sin and cos are exchanged: the {first} come first")
+            return _arranged([exchanged], grid, expected)
     features = [grid for grid in planned if grid.reading is None] if pairs.ascending else []
-    found = [findings for grid in (*features, *grids.grids_of(view)) if (findings := _by_recipe(grid, pairs, expected))]
+    both = ((grid, _by_recipe(grid, pairs, expected)) for grid in (*features, *grids.grids_of(view)))
+    found = [_arranged(findings, grid, expected) for grid, findings in both if findings]
     if not any(len(findings) == 1 and findings[0].kind != "encoding" for findings in found):
         for grid in planned:
             own = _by_coordinates(grid, pairs, expected)
-            if own == []:
+            if own is not None and not (own := _arranged(own, grid, expected)):
                 return []
             found += [own] if own else []
     return min(found, key=_size, default=None)
+
+
+def _arranged(found: list[Finding], grid: grids.Grid, expected: Table) -> list[Finding]:
+    """Return findings with those on the arrangement of the array, where no recipe has it, before those on rounding."""
+    view, own = grid.view, list[Finding]()
+    shapes = f"shape {view.planes[0].array.shape} where {expected.arrays[0].shape} was expected"
+    if view.channels_first:
+        own.append(Finding("channels", f"the channels come before the grid: {shapes}"))
+        copies = grids.batch_words(view)
+        own += [Finding("batch", f"{copies}{'compared' * copies.endswith(' ')}")] if copies else []
+    if grid.reading is not None and grid.reading.layout in grids.JOINED:
+        own.append(Finding("layout", f"{grid.reading.layout}: {shapes}"))
+    later = [one for one in found if one.kind == "rounding"]
+    return [*(one for one in found if one not in later), *own, *later]
 
 
 def _same(grid: grids.Grid, expected: Table, found: Comparison) -> list[Finding] | None:
@@ -124,7 +133,8 @@ def _same(grid: grids.Grid, expected: Table, found: Comparison) -> list[Finding]
     how = "rounding alone" if grids.is_exact(tally) else f"{name.arithmetic(tally)} rounding alone"
     if tally.equal == tally.count or name.arithmetic(tally) == "unknown":
         return []
-    if not found.total.max_abs:  # of tables that have different shapes, which no tolerance accepts
+    joined = grid.reading is not None and grid.reading.layout in grids.JOINED
+    if joined or not found.total.max_abs:  # of tables that have different shapes, which no tolerance accepts
         return [Finding("rounding", f"{how}, at most {limit(tally.residual, 1)}: harmless")]
     if not is_rounding(found.total.max_abs, tally.residual):
         return None

@@ -1072,6 +1072,36 @@ right(
 right("t5 index", "t5:bidirectional=true", lambda: {"index": t5_index(100)})
 right("t5 index causal int32", "t5:bidirectional=false", lambda: {"index": t5_index(100, both=False).astype(np.int32)})
 right("shaw index", "shaw:dim=4,clip=8", lambda: {"index": shaw_index(30, 8)})
+
+
+def joined(sides: tuple[int, ...], axes: tuple[int, ...], *, matrices: bool = False) -> np.ndarray:
+    """timm's [sines | cosines], each twice, or Flux's rotation matrices of 2 x 2, in one array."""
+    angle = axes_angles(axes, sides)
+    cos, sin = np.cos(angle).astype(F32), np.sin(angle).astype(F32)
+    if matrices:
+        return np.stack([cos, -sin, sin, cos], -1).reshape(1, *cos.shape, 2, 2)
+    return np.concatenate([np.repeat(part, 2, -1) for part in (sin, cos)], -1)
+
+
+mistake(
+    "timm's rope in one array",
+    "rope2d:dim=64,grid=8x8",
+    lambda: joined((8, 8), (32, 32)),
+    "sines, then cosines in one array",
+    never="columns 0 to",
+)
+mistake(
+    "timm's rope in one array, another grid",
+    "rope2d:dim=64,grid=8x5",
+    lambda: joined((5, 8), (32, 32)),
+    "grid 5x8 where 8x5 was expected",
+)
+mistake(
+    "rotation matrices of three axes",
+    "rope-axes:axes=16+24+24,grid=2x6x7",
+    lambda: joined((2, 6, 7), (16, 24, 24), matrices=True),
+    "rotation matrices of 2 x 2",
+)
 right("sincos2d", "sincos2d:dim=64,grid=6x8", lambda: grid_waves(6, 8, 64))
 right("sincos2d float32", "sincos2d:dim=128,grid=14x14", lambda: grid_waves(14, 14, 128).astype(F32))
 right("flux axes", "rope-axes:axes=16+56+56,grid=1x8x8", lambda: each(cs(axes_angles([16, 56, 56], [1, 8, 8])), F32))
