@@ -474,7 +474,6 @@ def rotation_faults(tested: Tabular, golden: Tabular, found: Comparison) -> list
     findings: list[Finding] = []
     names = facts.get("rotated", "").split()
     given = {name: name.removesuffix("_rotated") for name in names}
-    heads = [golden.array(x).shape[1] for x in given.values() if x in golden and len(golden.array(x).shape) == 4]
     same = [array.names[0] for array in found.arrays if not array.figures.beyond]
     for name, x in given.items():
         if name not in tested or x == name or x not in golden or tested.array(name).dtype not in GRIDS:
@@ -492,7 +491,7 @@ def rotation_faults(tested: Tabular, golden: Tabular, found: Comparison) -> list
             continue
         applied = applied_rotation(
             facts, AXES_BY_RANK[len(shape)], (before, y, right), positions=golden.read("positions").astype(np.int64),
-            dtype=dtype, source=RotationSource(split_recipe(facts["applied"])), heads=max(heads, default=1),
+            dtype=dtype, source=RotationSource(split_recipe(facts["applied"])),
         )  # fmt: skip
         findings += faults(applied, name, explained)
     return findings
@@ -500,7 +499,7 @@ def rotation_faults(tested: Tabular, golden: Tabular, found: Comparison) -> list
 
 def applied_rotation(
     facts: Mapping[str, str], axes: str, vectors: Iterable[Floats], *, positions: Integers, dtype: str,
-    source: RotationSource, heads: int,
+    source: RotationSource,
 ) -> AppliedRotation:  # fmt: skip
     """Return inputs, outputs and exact outputs of a rotation as the judge takes them; `facts` are a result's."""
     from pecli.judge.kernels import AppliedRotation, as_vectors
@@ -508,7 +507,7 @@ def applied_rotation(
     pairs = HeadPairs.parse(facts["pairs"])
     x, y, right = (as_vectors(one, axes) for one in vectors)
     return AppliedRotation(
-        x, y, right, positions, (pairs.from_pairs, pairs.to_pairs), int(facts["rotary-dim"]), dtype, source, heads, axes
+        x, y, right, positions, (pairs.from_pairs, pairs.to_pairs), int(facts["rotary-dim"]), dtype, source, axes
     )
 
 

@@ -47,7 +47,6 @@ Explained = Callable[[Tabular, Tabular], Sequence[Finding]]
 # Keys of a recipe with another value, or None for no value.
 Changed = Mapping[str, str | None]
 ROUNDINGS = 8.0  # of the outputs' type that a kernel may make: cos, sin, two products, their sum, each in a narrow type
-MIN_SCALE = 2.0**-7  # change of the logarithm of a scale over all positions; roundings of bfloat16 make less
 MAX_TRIED = 192  # vectors that a kernel is tried on before it is tried on all
 MAX_TIES = 2e-3  # share of the wrong values that another last bit of a float32 phase rounds to the other side
 BLOCK_VALUES = 1 << 20  # values rotated at once
@@ -136,8 +135,6 @@ class AppliedRotation:
     dtype : str
         Type of the outputs.
     source : RotationSource
-    heads : int
-        The most heads that one of the tensors has: the queries'.
     axes : str
         Those of the tensor itself, letters of "bhsd" (or t for s), so that places are written as in it.
     """
@@ -150,7 +147,6 @@ class AppliedRotation:
     rotary: int
     dtype: str
     source: RotationSource
-    heads: int
     axes: str = "bhsd"
     phase_roundings: float = 2.0
 
@@ -199,13 +195,11 @@ class AppliedRotation:
             x = rotate(x, z, pairs or self.pairs)
         return x if among is None else x[:, np.argsort(among)]
 
-    def mixed(
-        self, v: Integers, *, cosines: Integers, partner: Integers, sign: Floats, shift: Integers | None = None
-    ) -> Floats:
-        """Return x cos + sign partner sin, by columns; the partners are vectors a shift away."""
-        out, z = self.flat[0][v], self.source.rotations(self.at[v])[:, cosines]
-        other = self.flat[0][v if shift is None else v + shift[v]][:, partner]
-        out[:, : self.rotary] = out[:, : self.rotary] * z.real + (sign if shift is None else sign[v]) * other * z.imag
+    def mixed(self, v: Integers, *, cosines: Integers, partner: Integers, sign: Floats) -> Floats:
+        """Return x cos + sign partner sin, by columns."""
+        x, z = self.flat[0][v], self.source.rotations(self.at[v])[:, cosines]
+        out = x.copy()
+        out[:, : self.rotary] = x[:, : self.rotary] * z.real + sign * x[:, partner] * z.imag
         return out
 
     def phased(self, v: Integers, *, w: Floats, size: Floats, types: Sequence[str]) -> Floats:
@@ -217,6 +211,10 @@ class AppliedRotation:
     def scaled(self, v: Integers, *, factor: float) -> Floats:
         """Return the exact outputs times a factor."""
         return factor * self.flat[2][v]
+
+    def inverted(self, v: Integers) -> Floats:
+        """Return vectors that are divided by the scale of each position, as xPos has it, not multiplied."""
+        return np.nan_to_num(self.rotated(v) ** 2 / self.flat[2][v])
 
     def overwritten(self, v: Integers) -> Floats:
         """Return vectors whose second members were computed from first members that were rotated already."""
@@ -292,7 +290,8 @@ def kernels(applied: AppliedRotation, *, moved: bool = True) -> Iterator[tuple[s
             yield pairing_text(other, pairs), partial(applied.rotated, pairs=other)
     for text, factor in _factor(applied):
         yield text, partial(applied.scaled, factor=factor)
-    yield from _scales(applied)
+    yield "the scale of each position is missing: the vectors are only rotated", applied.rotated
+    yield "the scale of each position is inverted: queries are scaled as keys, or keys as queries", applied.inverted
     for text, modify in ROTATION_ERRORS.items():
         yield text, partial(applied.rotated, modify=modify)
     yield from _narrow_phases(applied)
@@ -335,9 +334,6 @@ def _positions(applied: AppliedRotation) -> Iterator[tuple[str, Integers]]:
     yield "positions run on over heads and rows: head h begins at h times the rows", at + h * rows
     yield "positions count rows and heads together: p times the heads, plus the head", n * heads + h
     yield "positions run backwards", at.max() + at.min() - at
-    batch, row = np.divmod(((b * rows + n) * heads + h) // applied.heads, rows)
-    text = f"positions count {applied.heads} heads, the queries', where it has {heads}"
-    yield text, own[batch % batches, row]
 
 
 def _formulas(applied: AppliedRotation) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -347,9 +343,9 @@ def _formulas(applied: AppliedRotation) -> Iterator[tuple[str, dict[str, Any]]]:
     cosines = {"half": k % half, "interleaved": k // 2}
     partner = {"half": (k + half) % width, "interleaved": k ^ 1}
     minus = {"half": np.where(k < half, -1.0, 1.0), "interleaved": np.where(k % 2, 1.0, -1.0)}
-    block, plus = k // half * half, np.ones(width)
+    in_half, plus = k % half, np.ones(width)
     moved = f"the partner of column i is i + {quarter} (a quarter of the width), where i + {half} was expected"
-    quarters, first = block + (k - block + quarter) % half, np.where(k - block < quarter, -1.0, 1.0)
+    quarters = k - in_half + (in_half + quarter) % half
     stacked = "the partners are all odd columns, then all even ones: cat(-odd, even), where they should be in turn"
     apart = np.where(k < half, 2 * k + 1, 2 * (k - half)) % width
     for text, *(columns_of, others, sign) in (
@@ -362,17 +358,9 @@ def _formulas(applied: AppliedRotation) -> Iterator[tuple[str, dict[str, Any]]]:
         ("the sine is missing: only x cos was computed", cosines[own], k, 0 * plus),
         (stacked, cosines["half"], apart, minus["half"]),
         (stacked, cosines["interleaved"], apart, minus["half"]),
-        (moved, cosines[own], quarters, first),
-        (moved, k % max(1, quarter), quarters, first),
-        (moved, cosines[own], (k + quarter) % width, minus["half"]),
-        (moved, cosines[own], np.where(k < half, k + quarter, k - quarter), minus["half"]),
+        (moved, cosines[own], quarters, np.where(in_half < quarter, -1.0, 1.0)),
     ):  # fmt: skip
         yield text, {"cosines": columns_of, "partner": others, "sign": sign}
-    if applied.x.shape[1] % 2 == 0:
-        text = f"the partner of column i is i + {applied.x.shape[-1]}, in the next head"
-        side = 1 - 2 * (applied.index[1] % 2)
-        signs, shift = -1.0 * side[:, None], applied.x.shape[2] * side
-        yield text, {"cosines": cosines["half"], "partner": k, "sign": signs, "shift": shift}
 
 
 def _narrow_phases(applied: AppliedRotation) -> Iterator[tuple[str, Kernel]]:
@@ -384,37 +372,6 @@ def _narrow_phases(applied: AppliedRotation) -> Iterator[tuple[str, Kernel]]:
             types = [kind if part in steps else "float32" for part in "pwac"]
             same = " or TF32" * (kind == "float16" and not {*steps} & {"a", "c"})  # which have as many digits
             yield which.replace("KIND", kind + same), partial(applied.phased, w=w, size=size, types=types)
-
-
-def _scales(applied: AppliedRotation) -> Iterator[tuple[str, Kernel]]:
-    """Yield another scale of each position and pair, as xPos has: its logarithm is a line over the position."""
-    some, (a, b) = applied.sample, columns(applied.rotary, applied.pairs[0])
-    x, y, right = (np.nan_to_num(np.log(np.hypot(v[some][:, a], v[some][:, b]))) for v in applied.flat)
-    want, at = right - x, applied.at[some].astype(np.float64)
-    if np.ptp(at) == 0 or np.ptp(want) < MIN_SCALE:
-        return
-    slopes, offsets = np.polyfit(at, want, 1)
-    lines = np.stack([want.ravel(), np.broadcast_to(slopes, want.shape).ravel()], 1)
-    near, found = MAX_FACTOR_ERROR[applied.dtype], np.linalg.lstsq(lines, (y - x).ravel(), rcond=None)[0]
-    both = zip(found.tolist(), (near, near * np.ptp(at)), strict=True)
-    speed, shift = (float(shortest(v - e, v + e)) if abs(v) > e else 0.0 for v, e in both)
-    centre = round(-float((offsets / slopes)[np.abs(slopes).argmax()]), 3)
-    if not speed and not shift:
-        text = "is missing: the vectors are only rotated"
-    elif speed == -1 and not shift:
-        text = "is inverted: queries are scaled as keys, or keys as queries"
-    else:
-        moved = f"is 1 at position {centre - shift / (speed or 1):.6g} where {centre:.6g} was expected" if shift else ""
-        faster = f"changes {speed:g} times as fast with the position" if speed != 1 else ""
-        text = " and ".join(filter(None, (moved, faster)))
-
-    def scaled(v: Integers) -> Floats:
-        out, line = applied.rotated(v), applied.at[v, None] * slopes + offsets
-        factor = np.exp(speed * line + shift * slopes)
-        out[:, a], out[:, b] = out[:, a] * factor, out[:, b] * factor
-        return out
-
-    yield f"the scale of each position {text}", scaled
 
 
 def _factor(applied: AppliedRotation) -> Iterator[tuple[str, float]]:
@@ -547,7 +504,7 @@ def unlike_rotations(y: Floats, right: Floats, dtype: str, explained: Explained)
     for axis, rotary, pairing in product(still or several, (width, width // 2), WORDS):
         made, want = (np.moveaxis(v, axis, -2)[(None,) * (4 - v.ndim)] for v in (y, right))
         rows, pairs = np.arange(y.shape[axis]), (pairing, pairing)
-        one = AppliedRotation(want, made, want, rows, pairs, rotary, dtype, RotationSource(None), want.shape[1])
+        one = AppliedRotation(want, made, want, rows, pairs, rotary, dtype, RotationSource(None))
         if not one.wrong.any():  # the values are off by no more than a kernel's rounding
             text = f"values were computed in {dtype}: each is within its roundings of the expected one"
             return [Finding("type", text)] if narrower else []

@@ -113,10 +113,9 @@ class Applied:
                 x, y, right = (np.roll(one, -int(facts["leading"]), axis=-1) for one in (x, y, right))
             axes = self.axes or AXES_BY_RANK[x.ndim]
             rows = x.shape[axes.replace("t", "s").index("s")] if x.ndim > 1 else 1
-            heads = max(a.shape[axes.index("h")] for a in self.before.arrays) if "h" in axes else 1
             applied = applied_rotation(
                 facts, axes, (x, y, right), positions=self._positions(rows), dtype=array.dtype,
-                source=self._source(facts["applied"], companion), heads=heads,
+                source=self._source(facts["applied"], companion),
             )  # fmt: skip
             if applied.wrong.any() or len(self.after.arrays) == 1:
                 found += [finding.text for finding in faults(applied, array.name, explained)]

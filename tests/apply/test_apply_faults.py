@@ -61,13 +61,6 @@ class Kernel:
         return out.astype(np.float32)
 
 
-def counted_with_more_heads(kernel):
-    """Keys as (b, n, 2, d) in memory, whose rows are numbered as if they had the queries' four heads."""
-    rows = np.arange(2 * 11 * 2)
-    positions = kernel.at[rows // 4 % 11].reshape(2, 11, 2).swapaxes(1, 2)
-    return kernel(positions)
-
-
 SWAPPED = {"half": "interleaved", "interleaved": "half", "interleaved:half": "interleaved"}
 FAULTS = {
     "pairs swapped": (lambda k: k(pairs=SWAPPED[k.pairs]), "pairs were rotated where"),
@@ -80,7 +73,6 @@ FAULTS = {
     "each step at 0": (lambda k: k(k.at * 0), "every row has position 0, as at each step"),
     "Q's heads": (lambda k: np.repeat(k(), 2, axis=1), "4 heads where 2 were expected, the queries': each stands 2"),
     "Q's heads, in turn": (lambda k: np.tile(k(), (1, 2, 1, 1)), "in the order of none of the groups"),
-    "Q's heads counted": (counted_with_more_heads, "positions count 4 heads, the queries', where it has 2"),
     "magnitude missing": (lambda k: k(size=1.0), "is missing"),
     "magnitude squared": (lambda k: k(size=k.size**2), "is squared"),
     "nothing": (lambda k: k(), None),

@@ -63,13 +63,6 @@ def overwritten():
     return out
 
 
-def next_head():
-    angles = np.tile(P[:, None] * rates(), 2)
-    c, s, out = np.cos(angles), np.sin(angles), X.copy()
-    out[:, 0::2], out[:, 1::2] = X[:, 0::2] * c - X[:, 1::2] * s, X[:, 1::2] * c + X[:, 0::2] * s
-    return out
-
-
 ROW, HEAD, BATCH = P, np.arange(H)[:, None], np.arange(B)[:, None, None]
 KERNELS = {
     "base 500000 where 10000 was expected": kernel(w=rates(500000.0)),
@@ -92,7 +85,6 @@ KERNELS = {
     "the minus sign of the first members is missing: x1 cos + x2 sin": formula(K % HALF, SWAPPED, K < 0),
     "the second members have a minus sign: x2 cos - x1 sin": formula(K % HALF, SWAPPED, K >= 0),
     "the partner of column i is i + 16": formula(K % HALF, K // HALF * HALF + (K + 16) % HALF, K % HALF < 16),
-    "the partner of column i is i + 64, in the next head": next_head(),
     "the first members were overwritten before the second ones were computed": overwritten(),
     "it is 0.125 (1/sqrt(64)) times as long as expected": kernel(size=0.125),
     "it is 1.1 times as long as expected": kernel(size=1.1),
@@ -224,7 +216,7 @@ def test_a_right_rotation_in_float32_is_said_to_be_right():
     y = np.float64(kernel(x, np.arange(64)))
     source = RotationSource(("rope", {"dim": "64"}))
     applied = AppliedRotation(x=exact, y=y, right=right, positions=np.arange(64), pairs=("half", "half"), rotary=64,
-                      dtype="float32", source=source, heads=4)  # fmt: skip
+                      dtype="float32", source=source)  # fmt: skip
     (finding,) = faults(applied, "q", explained)
     assert finding.kind == "rounding"
     assert "the rotation is right" in finding.text
