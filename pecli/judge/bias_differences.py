@@ -76,12 +76,10 @@ def _causes(actual: Tabular, expected: Table, held: list[biases.Lines], compared
                 return found
     if found := _mistakes(held, expected):
         return found
-    fits, other = list[biases.Fit](), None
+    fits = list[biases.Fit]()
     for one in biases.fits(actual, name):
-        if not biases.is_named(one):  # numbers that nobody is known to have chosen
-            other = one if other is None and one.explained >= biases.MIN_SHARE_LIKELY else other
-            continue
-        if _is_part(compared) and set(one.candidate.notes) & {*biases.READINGS.values()}:
+        other_axes = _is_part(compared) and set(one.candidate.notes) & {*biases.READINGS.values()}
+        if one.explained < biases.MIN_SHARE_LIKELY or other_axes:
             continue
         fits.append(one)
         if one.equal == 1.0 and len(_other_keys(one, expected)) <= 1:
@@ -98,10 +96,9 @@ def _causes(actual: Tabular, expected: Table, held: list[biases.Lines], compared
         return described
     if found := _placed(actual, expected) or described:
         return found
-    if best is None and other is not None and (found := _described(other, actual, expected, compared)):
-        return found
-    if (index := biases.distance_of(actual) or "").startswith("the distance"):
-        return [Finding("buckets", f"the index is {index}, where {short} was expected")]
+    measured = biases.distance_of(actual) or ""
+    if "distance" in measured:
+        return [Finding("distance", f"the file holds {measured}, where {short} was expected")]
     if best is not None and best.candidate.trained:
         if best.candidate.notes[-1:] == (CAUSAL,) and expected.source.keys().get("mask") != "causal":
             return [Finding("mask", f"{CAUSAL}, where none was expected")]
@@ -234,7 +231,7 @@ def _extent(found: biases.Fit, expected: Table) -> Iterator[Finding]:
 
 
 def _strides(lines: biases.Lines, window: ImageWindow) -> list[Finding]:
-    """Return by what the index of a window multiplies the offsets of rows and columns; [] where it is expected."""
+    """Return how the index of a window counts the offsets of rows and columns; [] where it is expected."""
     height, width, _ = window
     if window.cls or min(height, width) < 2 or not lines.integral or lines.shape != (window.tokens,) * 2:
         return []
@@ -242,15 +239,11 @@ def _strides(lines: biases.Lines, window: ImageWindow) -> list[Finding]:
     y, x = (side[:, None] - side for side in np.divmod(np.arange(window.tokens), width))
     same, column, row = map(int, index[[0, 1, width], 0])
     row, column, want = row - same, column - same, 2 * width - 1
-    if min(row, column) < 1 or (index == same + y * row + x * column).mean() < biases.MIN_SHARE_LIKELY:
+    alike = (index == row * y + column * x + same).mean()
+    if (row, column) == (want, 1) or min(row, column) < 1 or alike < biases.MIN_SHARE_LIKELY:
         return []
-    if (row, column) == (1, 2 * height - 1):
-        return [Finding("index", "the index counts columns first: (dx + w - 1)(2h - 1) + dy + h - 1")]
-    text = "the {}'s offset is multiplied by {} where {} was expected"
-    texts = [text.format(*one) for one in (("row", row, want), ("column", column, 1)) if one[1] != one[2]]
-    if same == 0:  # any other number is said to be added to all values
-        texts.append("h - 1 and w - 1 are not added to the offsets")
-    return [Finding("index", text) for text in texts]
+    text = f"in the index a row counts {row} and a column {column} where {want} and 1 were expected"
+    return [Finding("index", text)]
 
 
 def _mistakes(held: list[biases.Lines], expected: Table) -> list[Finding]:

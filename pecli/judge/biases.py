@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -23,10 +22,9 @@ from pecli.numbers.printing import limit
 from pecli.numbers.rounding import units
 from pecli.spec.catalogue import CATALOGUE
 from pecli.spec.hooks import Values
-from pecli.spec.profiles import MAX_DIGITS_CHOSEN, MIN_SHARE_ALIKE, Candidate, Floats, Integers, Profile
+from pecli.spec.profiles import MIN_SHARE_ALIKE, Candidate, Floats, Integers, Profile
 from pecli.spec.recipe import Recipe, join_recipe, split_recipe
 from pecli.spec.tabular import Tabular
-from pecli.tables.comparison import Finding
 from pecli.tables.table import Table
 
 # Values compared at once: their temporaries take some 50 MB.
@@ -344,10 +342,9 @@ def _pattern(actual: Lines, index: Lines) -> Iterator[tuple[int, Floats, Floats]
         yield start, values, np.where(np.isneginf(values), values, middle[entries])
 
 
-def merit(found: Fit) -> tuple[float, bool, bool, float, int]:
+def merit(found: Fit) -> tuple[float, bool, bool, float]:
     """Return the sort key of fits: of those that explain as much, the more exact calculation is the better one."""
-    candidate = found.candidate
-    return round(found.explained, 4), found.equal == 1.0, not candidate.doubts, -found.max_ulp, -candidate.fitted
+    return round(found.explained, 4), found.equal == 1.0, not found.candidate.doubts, -found.max_ulp
 
 
 # Values of some lines that are counted before all are: more than two are no mask.
@@ -387,17 +384,6 @@ def measured_of(table: Tabular) -> str | None:
     what = "a mask of two values" if {"0", "-inf"} & {low, high} else "two values"
     text = f"{what}, {low} and {high}: {_mask_pattern(lines, distinct[1], low, high)}"
     return text if lines.low is None else text.replace("-inf", lines.low_text)
-
-
-def mask_differences(actual: Tabular, expected: Tabular) -> list[Finding]:
-    """Return the patterns of two masks of the same two values, if both have a name; else []."""
-    (what, _, have), (other, _, want) = ((measured_of(table) or "").partition(": ") for table in (actual, expected))
-    named = all(re.search(r"the query|every query|of all|diagonal|at distances", text) for text in (have, want))
-    named &= bool(
-        re.search(r"but for|without|blocks|strictly|key is at|every query", have + want)
-    )  # of others, places say more
-    named &= what == other and [a.shape for a in actual.arrays] == [a.shape for a in expected.arrays]
-    return [Finding("mask", f"{have}; expected: {want}")] if named and have != want else []
 
 
 def _ramp(values: Floats, lines: Lines) -> str:
@@ -458,10 +444,6 @@ def _shape_of(on: NDArray[np.bool_], distance: NDArray[np.int64]) -> str:
     left = f", but for {numbered('key', np.flatnonzero(~keys))}"
     both = f"{'' if keys.all() else left}, without {numbered('query', np.flatnonzero(~queries))}"
     parts = {"": size >= 0, left: keys, both: keys & queries}
-    if on.shape[0] == on.shape[1] > 1 and on.diagonal().all():  # packed sequences
-        block = np.cumsum(np.append(False, ~(on.diagonal(-1) | on.diagonal(1))))
-        starts = ", ".join(map(str, np.flatnonzero(np.diff(block, prepend=-1))[:4])) + (" .." if block[-1] > 3 else "")
-        parts[f", in blocks that begin at {starts}"] = block[:, None] == block
     for more, part in list(parts.items())[: None if on.sum() > 1 else 1]:
         name = next((name for name, pattern in patterns.items() if np.array_equal(on, pattern & part)), "")
         if name:
@@ -624,11 +606,6 @@ def fits(table: Tabular, only: str | None = None) -> Iterator[Fit]:
                         yield found
 
 
-def is_named(found: Fit) -> bool:
-    """Whether a fit explains nearly all values with numbers that somebody chose."""
-    return found.explained >= MIN_SHARE_LIKELY and found.candidate.fitted <= MAX_DIGITS_CHOSEN
-
-
 def best_fit(table: Tabular) -> Fit | None:
     """Return the candidate that explains a file best; None where none explains half of it."""
     best: Fit | None = None
@@ -673,12 +650,11 @@ def distance_of(table: Tabular) -> str | None:
                 if np.array_equal(values[0], number + added):
                     return f"the distance, {what}{f' plus {added:g}' if added else ''}, for each pair"
             what = f"a bias of {profile.heads} heads" if profile.heads > 1 else "a matrix"
-            for by, number in (("key minus query", profile.at), ("the distance", np.abs(profile.at))):
-                slopes = profile.slopes(number, np.ones(len(profile.at), bool))
-                if slopes is not None and (slopes > 0).all():
-                    some = ", ".join(f"{slope:.4g}" for slope in slopes[:4])
-                    other = ": ALiBi's have the other sign" * (by == "the distance")
-                    return f"{what} in proportion to {by}, slopes {some}{other}"
+            for by, number in (("the distance", np.abs(profile.at)), ("key minus query", profile.at)):
+                factors = profile.slopes(number, np.ones(len(profile.at), bool))
+                if factors is not None and np.isfinite(factors).all():
+                    some = ", ".join(f"{factor:.4g}" for factor in factors[:4]) + " .." * (len(factors) > 4)
+                    return f"{what}: {some} times {by}"
             return f"{what} that depends on key minus query alone; no recipe was found"
     return None
 
@@ -699,12 +675,10 @@ def verdict(found: Fit, table: Tabular) -> Identification:
     """Return the identification that a fit allows."""
     candidate = found.candidate
     recipe = recipe_text(found.table)
-    if not is_named(found):
+    if found.explained < MIN_SHARE_LIKELY:
         if candidate.trained or candidate.absolute or found.equal < MIN_SHARE_NEAREST:
             return Identification(None, "unknown")
-        nearest = f"nearest: {recipe}" if candidate.fitted <= MAX_DIGITS_CHOSEN else "no recipe was found"
-        own = candidate.notes if found.explained >= MIN_SHARE_LIKELY else ()
-        return Identification(None, "unknown", measured=(*own, nearest, *found.places))
+        return Identification(None, "unknown", measured=(f"nearest: {recipe}", *found.places))
     if candidate.columns is not None:  # its table is another one
         text = f"{recipe} with {'; '.join(candidate.notes)}"
         return Identification(None, "unknown", measured=(text,), count=found.count, arrays=found.arrays)
@@ -717,7 +691,7 @@ def verdict(found: Fit, table: Tabular) -> Identification:
     if left:
         notes.append(f"not judged: the array{'s' * (len(left) > 1)} {', '.join(left)}")
     narrow = found.arithmetic in ("float16", "bfloat16")
-    loose = narrow and (bool(candidate.fitted and found.max_ulp) or found.max_ulp > MAX_SURE_ULP)
+    loose = narrow and found.max_ulp > MAX_SURE_ULP
     sure = not (found.unexplained or candidate.doubts or loose)
     equal = None if candidate.trained else found.equal
     return Identification(recipe, "sure" if sure else "likely", found.residual, equal, found.arithmetic,

@@ -14,7 +14,6 @@ import numpy as np
 from pecli.errors import PecliError
 from pecli.formats.decimals import digits_text, how_printed, printed_digits
 from pecli.judge.bias_differences import bias_differences
-from pecli.judge.biases import mask_differences
 from pecli.judge.description import factor_text, harmless
 from pecli.judge.difference import Expected, key_lines, other_frequencies, wave_differences
 from pecli.judge.grid_differences import grid_differences
@@ -49,7 +48,7 @@ def explain(actual: Tabular, expected: Tabular, found: Comparison) -> list[Findi
             return _renamed(actual, expected)
         if is_large(actual) and _random_parts(actual, drawn=True) == [ALL] and _random_parts(expected) != [ALL]:
             return [_random(ALL), *(place(ArrayPair(left, right)) for left, right in _pairs(actual, expected))]
-        if said := _lone_row(actual, expected) or mask_differences(actual, expected):
+        if said := _lone_row(actual, expected):
             return said
         if found.complete and not found.remarks and found.total.beyond <= MAX_REST_SHARE * found.total.compared:
             few = _located(actual, expected)

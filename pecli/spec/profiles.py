@@ -20,8 +20,6 @@ from pecli.numbers.rounding import units
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
-# Significant digits of a number that somebody chose; with more it was fitted, and the table is unknown.
-MAX_DIGITS_CHOSEN = 4
 # Share of the sampled values that must depend on the distance (or the key) alone; the others count as corrupted.
 MIN_SHARE_ALIKE = 0.75
 # Share of the distances or rows that a rule must give, where others are corrupted.
@@ -58,8 +56,6 @@ class Candidate:
         The table's own: length, start, step, positions, layout, form, queries.
     notes : tuple of str
         What else was seen.
-    fitted : int
-        Significant digits that were fitted to the values; 0 for published values and defaults.
     ulp : float
         Units in the last place by which plain NumPy code of this formula may be off.
     absolute : float
@@ -78,7 +74,6 @@ class Candidate:
     keys: Mapping[str, str]
     table: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
-    fitted: int = 0
     ulp: float = 2.0
     absolute: float = 0.0
     trained: bool = False

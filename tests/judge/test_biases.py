@@ -230,7 +230,6 @@ MASKS = {
     "boolean": (np.triu(np.ones((6, 6)), 1).astype(bool), "0 where the key is not after the query (causal)"),
     "window": (np.abs(distances(12)) <= 2, "1 at distances of at most 2 (a sliding window of 5)"),
     "causal window": ((distances(12) <= 0) & (distances(12) > -4), "a causal sliding window of 4"),
-    "blocks": (np.kron(np.eye(3), np.ones((4, 4))), "1 of all queries and keys, in blocks that begin at 0, 4, 8"),
     "padding": (np.tile(np.arange(8) < 5, (8, 1)), "1 at 5 of 8 keys, the same for every query"),
     "decoding": (distances(12, 4) <= 0, "1 where the key is not after the query (causal)"),
     "any": (np.random.default_rng(1).random((8, 8)) < 0.3, "entries"),
@@ -322,7 +321,7 @@ def test_alibi_without_the_absolute_value_says_so(batches):
     signed = slopes(8)[:, None, None] * distances(24)
     found = told(np.stack([signed] * batches) if batches else signed)
     assert (found.recipe, found.measured[0][:69]) == (
-        None, "a bias of 8 heads in proportion to key minus query, slopes 0.5, 0.25,",
+        None, "a bias of 8 heads: 0.5, 0.25, 0.125, 0.0625 .. times key minus query",
     )  # fmt: skip
 
 

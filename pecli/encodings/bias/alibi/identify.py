@@ -18,8 +18,6 @@ from pecli.spec.profiles import Candidate, Floats, Integers, Profile
 PRECISION = {"bfloat16": 2.0**-8, "float16": 2.0**-11, "float32": 2.0**-22, "float64": 2.0**-48}
 # Digits of a bias-max that somebody would choose.
 MAX_DIGITS = 3
-# Digits of slopes that follow no rule.
-ALL_DIGITS = 17
 # Units in the last place by which a product of a slope and a distance is off, both rounded.
 PRODUCT_ULP = 2.0
 # Numbers of heads that models have; a file may hold a part of them.
@@ -46,16 +44,9 @@ def identify(profile: Profile) -> Iterator[Candidate]:
             for key, kind in KINDS:
                 given = {**keys, **words, **({key: kind} if key else {})}
                 yield Candidate("alibi", given, table, own_notes, ulp=ulp, columns=columns)
-        if "alibi-heads" in keys:  # others could be zero by mistake
-            continue
-        if part:
+        if part and "alibi-heads" not in keys:  # others could be zero by mistake
             given = {**keys, "slope-values": join_list(part[1], "+")}
             yield Candidate("alibi", given, table, (part[0], *notes), ulp=_allowed(part[2], dtype))
-        elif not own and "start" not in table and (slopes > 0).all() and profile.by != "slopes":
-            shown = ", ".join(f"{slope:.4g}" for slope in slopes[:4]) + " .." * (heads > 4)
-            own_notes = (*notes, f"in proportion to the {profile.by}, slopes {shown}")
-            given = {**keys, "slope-values": join_list([Decimal(float(slope)) for slope in slopes], "+")}
-            yield Candidate("alibi", given, table, own_notes, ALL_DIGITS, ulp=2 * ulp)
 
 
 Slopes = tuple[str, Floats, dict[str, str], tuple[str, ...], dict[str, str], Integers | None]
@@ -101,16 +92,16 @@ def _padded(profile: Profile) -> tuple[Floats, Integers, tuple[str, ...]] | None
     heads = next(h for h in range(1, len(slopes) + 1) if len(slopes) % h == 0 and (slopes[h:] == slopes[:-h]).all())
     copies = zero[::heads]
     many = np.count_nonzero(copies.sum(axis=1) > 1)
-    if heads == 1 or not many or not zero[:, 0].all() or (zero != copies.repeat(heads, axis=0)).any():
+    again = np.diff(copies.astype(int), axis=1) == -1  # where keys begin that are no padding
+    whole = heads > 1 and zero[:, 0].all() and (zero == copies.repeat(heads, axis=0)).all()
+    if not many or not whole or (again.sum(axis=1) != 1).any():
         return None
     if len(copies) > 1:
         text = f"padding at position 0 in {many} of {len(copies)} copies, as of a batch"
         return slopes[:heads], positions[::heads], (text,)
     first, last = int(firsts[0]) - 1, profile.keys - 1 - int(np.flatnonzero(positions[0])[-1])
     sides = [f"the {side} {count}" for side, count in (("first", first), ("last", last)) if count]
-    notes = (f"padding at position 0: {' and '.join(sides)} of {profile.keys} keys",) if sides else ()
-    again = ("positions start again within the keys",) if copies.sum() > 1 + first + last else ()
-    return slopes[:heads], positions[::heads], notes + again
+    return slopes[:heads], positions[::heads], (f"padding at position 0: {' and '.join(sides)} of {profile.keys} keys",)
 
 
 def _allowed(heads: int, dtype: str) -> float:
@@ -189,9 +180,6 @@ def words(other: Mapping[str, tuple[str, str]]) -> dict[str, str]:
             many = f"{many} heads" + f" with bias-max {top}" * (top not in ("", "8"))
             expected = (wanted and _heads_of(wanted).removeprefix("slopes of ")) or many
             texts[key] = f"{part} where those of {expected} were expected"
-        elif key == "slope-values":
-            shown = ", ".join(f"{float(slope):.4g}" for slope in have.split("+")[:3])
-            texts[key] = f"the slopes are others: {shown}{' ..' if have.count('+') > 2 else ''}"
         elif key in ("slope-dtype", "arithmetic") and have != "exact":
             texts[key] = f"slopes{' and positions' if key == 'arithmetic' else ''} rounded to {have}"
     return texts

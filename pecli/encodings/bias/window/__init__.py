@@ -5,7 +5,6 @@ A window has height x width patches in row order.  The offset is query minus key
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from fractions import Fraction
 from functools import cache, lru_cache, partial
@@ -17,7 +16,7 @@ from pecli.encodings.shared.grids import sides
 from pecli.encodings.shared.parameters import WeightHeads, conventions
 from pecli.errors import BadParameter
 from pecli.spec.declaration import Facts, Family, Param, Work, encoding
-from pecli.spec.hooks import Change, Effect
+from pecli.spec.hooks import Effect
 from pecli.spec.plans import Bias, Domain, Fixed, ImageWindow, nothing
 from pecli.spec.recipe import Recipe
 
@@ -42,7 +41,7 @@ def effect(recipe: Recipe) -> Effect:
     work=Work(kernel="(prod(grid) * 4 - sum(grid) * 2 + 1) * heads"),
     example="window:grid=3x4,heads=2",
     place=7,
-    hooks={"identify": ".identify:identify", "mistakes": ":mistakes", "apply": effect},
+    hooks={"identify": ".identify:identify", "apply": effect},
     presets=(conventions("bias", "window"),),
 )  # fmt: skip
 def window(
@@ -189,17 +188,3 @@ def _perceptron(inputs: Floats, first: Floats, bias: Floats, second: Floats) -> 
         active += bias[unit]
         total += second[:, unit, None] * np.maximum(active, 0.0)
     return total
-
-
-def mistakes(keys: Mapping[str, str]) -> Iterator[Change]:
-    """Yield the mistake that gives a class token the other side's entry."""
-    if keys.get("cls") == "true":
-        height, width = map(int, keys["grid"].split("x"))
-        text = "the entries of the class token as query and as key are exchanged"
-        yield Change("index", text, values=partial(_exchanged, (2 * height - 1) * (2 * width - 1)))
-
-
-def _exchanged(entry: int, name: str, values: Floats, _first: int) -> Floats:
-    """Return rows of the array ``index`` with an entry and the next one exchanged."""
-    swapped = np.where(values == entry, entry + 1.0, np.where(values == entry + 1, entry, values))
-    return swapped if name == "index" else values
