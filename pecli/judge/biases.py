@@ -682,7 +682,8 @@ def verdict(found: Fit, table: Tabular) -> Identification:
     if candidate.columns is not None:  # its table is another one
         text = f"{recipe} with {'; '.join(candidate.notes)}"
         return Identification(None, "unknown", measured=(text,), count=found.count, arrays=found.arrays)
-    notes = [*candidate.notes, *candidate.doubts, *found.places]
+    stand_in = [f"{key} stands for any: the values do not depend on it" for key in candidate.open]
+    notes = [*candidate.notes, *stand_in, *candidate.doubts, *found.places]
     if found.max_ulp:
         which = "every value" if not found.unexplained else "each of the others"
         within = f"{which} is within {math.ceil(found.max_ulp)} ulp and {limit(found.residual, 2)} of the exact one"

@@ -177,6 +177,7 @@ def test_tables_as_programs_keep_them_are_sure(name):
     values, recipe = TABLES[name]
     found = told(np.ascontiguousarray(values))
     assert (found.recipe, found.confidence) == (recipe, "sure")
+    assert any("dim stands for any" in note for note in found.notes) == name.startswith("shaw")
 
 
 def curves(kind, function, numbers):

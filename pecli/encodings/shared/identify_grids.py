@@ -91,10 +91,13 @@ def _scales(axes: Axes, by_side: Mapping[int, int], sides: tuple[int, ...], cost
     low, high = ({s: pairs[s].steps[0] + sign * slack[s] for s in pairs} for sign in (-1, 1))
     if all(low[s] <= 1 <= high[s] for s in pairs):
         return
-    sizes = {shortest(low[s] * sides[s], high[s] * sides[s]) for s in pairs}
-    if len(sizes) == 1 and (size := sizes.pop()) == size.to_integral_value() and len(sides) == 2:
-        steps = {a: float(size) / sides[s] for s, a in by_side.items()}
-        yield {"base-size": number_text(size)}, steps, digits(size) + cost
+    for word in PUBLISHED_SCALES if len(sides) == 2 else ():
+        sizes = {shortest(low[s] * sides[s] * float(word), high[s] * sides[s] * float(word)) for s in pairs}
+        if len(sizes) == 1 and (size := sizes.pop()) == size.to_integral_value():
+            steps = {a: float(size) / sides[s] / float(word) for s, a in by_side.items()}
+            more = {} if word == "1" else {"grid-scale": word}
+            yield {"base-size": number_text(size), **more}, steps, digits(size) + len(more) + cost
+            break
     scales = {s: _scale(1 / high[s], 1 / low[s]) for s in pairs}
     if all(digits(scale) <= MAX_SCALE_DIGITS for scale in scales.values()):
         each = [scales.get(side, Decimal(1)) for side in range(len(sides))]
