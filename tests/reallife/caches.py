@@ -475,3 +475,20 @@ def keras_tutorial(n: int, d: int) -> np.ndarray:
 
 cache_of("keras tutorial float64 300x64", "sinusoidal:dim=64,order=sin-cos", lambda: keras_tutorial(300, 64))
 cache_of("keras tutorial 2048x512", "sinusoidal:dim=512,order=sin-cos", lambda: keras_tutorial(2048, 512).astype(F32))
+
+
+def diffusers_2d(dim, sides, base_size, scale):
+    """get_2d_sincos_pos_embed of diffusers: a column's waves come before a row's."""
+    rows, columns = (np.arange(side) / (side / base_size) / scale for side in sides)
+    w = 1e4 ** -(np.arange(dim // 4) / (dim // 4))
+    x, y = (np.outer(at.ravel(), w) for at in np.meshgrid(columns, rows))
+    return np.concatenate([np.sin(x), np.cos(x), np.sin(y), np.cos(y)], 1)
+
+
+for sides, base_size, scale in (((5, 9), 9, 2), ((8, 12), 16, 1.875), ((10, 6), 7, 2)):
+    cache_of(
+        f"diffusers sincos2d {sides[0]}x{sides[1]} of {base_size} over {scale}",
+        f"sincos2d:dim=80,grid={sides[0]}x{sides[1]},base-size={base_size},grid-scale={scale}",
+        lambda sides=sides, size=base_size, scale=scale: diffusers_2d(80, sides, size, scale).astype(F32),
+        "get_2d_sincos_pos_embed with base_size and interpolation_scale",
+    )
