@@ -19,6 +19,7 @@ from pecli.numbers.positions import Positions
 from pecli.numbers.reader import shown
 from pecli.spec.recipe import Recipe
 from pecli.spec.tabular import Tabular
+from pecli.tables.alignment import open_aligned, open_alone, take_usual_type
 from pecli.tables.foreign import positions_of_values, table_of, to_numpy
 from pecli.tables.request import known_arithmetic
 from pecli.tables.sources import NamedSource, config_source, read_source, refuse_choice
@@ -112,7 +113,6 @@ def compare(first: Any, second: Any, *, atol: float = 0.0, rtol: float = 0.0, ul
     """
     from pecli.apply.checkpoints import explained
     from pecli.judge.compare import compare as compared
-    from pecli.tables.alignment import open_aligned
     from pecli.tables.figures import Tolerance
 
     a, b = open_aligned(source_of(first), source_of(second), ROWS)
@@ -146,7 +146,6 @@ def identify(subject: Any, *, positions: Any = None) -> Identification:
     'unknown'
     """
     from pecli.judge.compare import identified
-    from pecli.tables.alignment import take_usual_type
 
     if positions is not None:
         given = Positions.parse(positions) if isinstance(positions, str) else Positions.listed(positions)
@@ -381,8 +380,6 @@ def plot(
     if other is None:
         charts = charts_of_table(_open(source), shown(source.text), words, channels)
     else:
-        from pecli.tables.alignment import open_aligned
-
         second = source_of(other)
         names = shown(source.text), shown(second.text)
         charts = charts_of_difference(*open_aligned(source, second, ROWS), names)
@@ -397,6 +394,4 @@ def plot(
 
 
 def _open(subject: Any) -> Tabular:
-    from pecli.tables.alignment import open_alone
-
     return open_alone(source_of(subject), ROWS)
