@@ -16,14 +16,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pecli.apply.exact import ExactRows, Floats, Places, exact_sums, largest_size, round_candidates, rows_of
+from pecli.apply.exact import ExactRows, exact_sums, largest_size, round_candidates, rows_of
 from pecli.apply.tensors import ApplyOptions, ApplyResult, Tensor, axes_notes, only_tensor, open_rows, roles_of
 from pecli.engine.threads import Scratch, scratch
 from pecli.errors import BadParameter, BadRecipe
 from pecli.numbers.decimals import CONTEXT, parse_integer, shorten
 from pecli.numbers.double_double import DoubleDouble, add, doubled, from_decimal
 from pecli.numbers.positions import Positions
-from pecli.numbers.rounding import narrow, nearest, units, widen
+from pecli.numbers.rounding import Floats, Integers, narrow, nearest, units, widen
 from pecli.spec.hooks import Effect
 from pecli.spec.plans import Conditional
 from pecli.spec.tabular import Tabular
@@ -115,7 +115,7 @@ class AddedRows(Tabular):
         if not_finite is not None:
             out[not_finite] = narrow(special, None, self.dtype)
 
-    def _doubled(self, where: Rows, places: Places) -> tuple[DoubleDouble, DoubleDouble, Floats]:
+    def _doubled(self, where: Rows, places: Integers) -> tuple[DoubleDouble, DoubleDouble, Floats]:
         """Return k and r of k x + 1 r, or r and 0 of x r + 0 1, at places of vectors with these rows."""
         row, column = np.divmod(places, self.tensor.width)
         value, error = self.exact_rows.doubled(where[row], np.minimum(column, self.exact_rows.width - 1))

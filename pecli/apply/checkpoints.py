@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pecli.apply.exact import Floats
 from pecli.apply.rotation import OF_MODEL, PAIRINGS, HeadPairs, members
 from pecli.apply.tensors import AXES_BY_RANK
 from pecli.errors import BadFile, BadParameter, BadRecipe, PecliError, UnknownName, WriteFailed
@@ -31,7 +30,7 @@ from pecli.formats.stored import parse_object, plain
 from pecli.models.config import load_config
 from pecli.numbers.decimals import shorten
 from pecli.numbers.dtypes import DTYPES, GRIDS
-from pecli.numbers.rounding import widen
+from pecli.numbers.rounding import Floats, Integers, widen
 from pecli.spec.recipe import split_recipe
 from pecli.spec.tabular import Array, Tabular, View
 from pecli.tables.comparison import Comparison, Finding, compare_tables
@@ -40,7 +39,6 @@ from pecli.tables.sources import read_source
 if TYPE_CHECKING:
     from pecli.judge.kernels import AppliedRotation, RotationSource
 
-Integers = NDArray[np.int64]
 
 _PART = (
     r"(?:^|.*[./])(?:attn_|self_|to_)?(?:{0}_proj|w{0}|{0}|{1}|{0}_lin|{0}_norm|{0}_layernorm|{1}_norm|{1}_layernorm)"

@@ -36,14 +36,11 @@ from pecli.errors import BadParameter, BadRecipe
 from pecli.numbers import double_double
 from pecli.numbers.dtypes import GRIDS
 from pecli.numbers.positions import Positions
-from pecli.numbers.rounding import narrow, round_within, to_grid, widen
+from pecli.numbers.rounding import Floats, Integers, narrow, round_within, to_grid, widen
 from pecli.spec.plans import Values, Waves
 from pecli.spec.tabular import Tabular
 from pecli.tables.fill.filler import BandFrequencies
 from pecli.tables.table import Table
-
-Floats = NDArray[np.float64]
-Places = NDArray[np.int64]
 
 # 6u: see above.
 CANDIDATE_ERROR = 3 * 2.0**-52
@@ -58,10 +55,10 @@ DOUBLE_DOUBLE_ERROR = 2.0**-100
 MAX_SIZE = 2.0**900
 
 # Of places (k,) in the flat array of sums, gives A and B and a bound (k,) on the absolute error of each.
-Doubled = Callable[[Places], tuple[double_double.DoubleDouble, double_double.DoubleDouble, Floats]]
+Doubled = Callable[[Integers], tuple[double_double.DoubleDouble, double_double.DoubleDouble, Floats]]
 
 
-def round_candidates(candidate: Floats, most: float, dtype: str, out: NDArray[Any], own: Scratch) -> Places:
+def round_candidates(candidate: Floats, most: float, dtype: str, out: NDArray[Any], own: Scratch) -> Integers:
     """Round sums into `out`, of their shape, and use up their float64 values.
 
     Parameters
@@ -92,7 +89,7 @@ def round_candidates(candidate: Floats, most: float, dtype: str, out: NDArray[An
     return places
 
 
-def _store_float32(candidate: Floats, error: float, out: NDArray[Any], own: Scratch) -> Places:
+def _store_float32(candidate: Floats, error: float, out: NDArray[Any], own: Scratch) -> Integers:
     """Round the upper ends of the intervals into `out`; return the places where the lower ends round differently."""
     below = own.get("below", candidate.size, np.float32).reshape(candidate.shape)
     flags = Flags(candidate.size, "differ", own)
@@ -117,7 +114,7 @@ def finite_size(values: NDArray[np.floating[Any]]) -> float:
 
 
 def exact_sums(
-    x: Floats, a: Floats, y: Floats, b: Floats, places: Places, doubled: Doubled, dtype: str, coarse: float = 1.0,
+    x: Floats, a: Floats, y: Floats, b: Floats, places: Integers, doubled: Doubled, dtype: str, coarse: float = 1.0,
     loose: float = 0.0,
 ) -> NDArray[Any]:  # fmt: skip
     """Return sums x A + y B (k,) at some places, correctly rounded.
@@ -171,9 +168,6 @@ def _product(x: Floats, factor: double_double.DoubleDouble) -> double_double.Dou
 
 def _fraction(numbers: double_double.DoubleDouble, place: int) -> Fraction:
     return Fraction(float(numbers.hi[place])) + Fraction(float(numbers.lo[place]))
-
-
-Integers = NDArray[np.int64]
 
 
 def bands_of(plan: Waves, part: Literal["cos", "sin"]) -> Integers:

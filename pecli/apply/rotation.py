@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 
 from pecli.apply import exact
 from pecli.apply.addition import FrameworkRows, Steps
-from pecli.apply.exact import Floats, Places
 from pecli.apply.tensors import ApplyOptions, ApplyResult, Tensor, Tile, axes_notes, open_rows, roles_of, table_rows
 from pecli.engine.rotation_tables import join
 from pecli.engine.runs import fill_points, plane_error
@@ -28,7 +27,7 @@ from pecli.errors import BadParameter, BadRecipe
 from pecli.numbers.decimals import shorten
 from pecli.numbers.double_double import DoubleDouble, add, divide, multiply
 from pecli.numbers.dtypes import storage
-from pecli.numbers.rounding import narrow, nearest, widen
+from pecli.numbers.rounding import Floats, Integers, narrow, nearest, widen
 from pecli.spec.hooks import Effect
 from pecli.spec.plans import Waves
 from pecli.spec.recipe import Recipe, split_recipe
@@ -37,8 +36,6 @@ from pecli.tables.figures import pair_norms
 from pecli.tables.parts import ConcatTable
 from pecli.tables.sources import NamedSource
 from pecli.tables.table import Table
-
-Integers = NDArray[np.int64]
 
 PAIRINGS = ("half", "interleaved")
 # Pairing implied by a stored layout; other layouts imply none.
@@ -482,7 +479,7 @@ class RotatedTensors(Tabular):
                         doubts.append(Doubt(vectors[part[row]], pair, np.full(len(row), second), x_own, x_other, point))
         return doubts
 
-    def _doubtful(self, places: Places, tile: Tile, vectors: NDArray[Any], points: Points) -> list[Doubt]:
+    def _doubtful(self, places: Integers, tile: Tile, vectors: NDArray[Any], points: Points) -> list[Doubt]:
         """Return the operands of the sums at some places of a tile."""
         if not len(places):
             return []
@@ -501,7 +498,7 @@ class RotatedTensors(Tabular):
         rows = tensor.rows(vectors, self.rows)
         negative = (second == 1) == self.backward  # x c - y s of first members, y c + x s of second ones
 
-        def doubled(places: Places) -> tuple[DoubleDouble, DoubleDouble, Floats]:
+        def doubled(places: Integers) -> tuple[DoubleDouble, DoubleDouble, Floats]:
             c, s, error = self.rotations.doubled(rows[places], pairs[places])
             sign = np.where(negative[places], -1.0, 1.0)
             return c, DoubleDouble(s.hi * sign, s.lo * sign), error

@@ -20,19 +20,17 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pecli.apply.exact import Floats, finite_size
+from pecli.apply.exact import finite_size
 from pecli.apply.tensors import LONG, ApplyOptions, ApplyResult, Tensor, as_logits, at_length, axes_notes, tensor_of
 from pecli.errors import BadParameter, BadRecipe
 from pecli.numbers.decimals import shorten
 from pecli.numbers.positions import Positions
-from pecli.numbers.rounding import narrow, widen
+from pecli.numbers.rounding import Floats, narrow, widen
 from pecli.spec.declaration import Family
 from pecli.spec.hooks import Effect, Term
 from pecli.spec.tabular import Array, Tabular
 from pecli.tables.sources import NamedSource
 from pecli.tables.views import regrouped, view_of
-
-Integers = NDArray[np.int64]
 
 
 def pair_tables(source: NamedSource, queries: int, keys: int, options: ApplyOptions) -> list[Tabular]:

@@ -24,7 +24,7 @@ from pecli.formats.paths import Kind, kind_of
 from pecli.numbers.decimals import parse_integer, parse_number, parse_position
 from pecli.numbers.dtypes import DTYPES
 from pecli.numbers.positions import Positions
-from pecli.numbers.rounding import widen
+from pecli.numbers.rounding import Integers, widen
 from pecli.spec.catalogue import find
 from pecli.spec.recipe import split_recipe
 from pecli.spec.tabular import Array, InMemory, Tabular, shape_text
@@ -58,8 +58,6 @@ AXES_BY_RANK = {1: "d", 2: "sd", 3: "bsd", 4: "bhsd"}
 
 # Axes of logits, where the vectors' axes are as given.
 AXES_OF_LOGITS = {"sd": "qk", "bsd": "hqk", "bhsd": "bhqk"}
-
-Integers = NDArray[np.int64]
 
 
 class Tensor(NamedTuple):

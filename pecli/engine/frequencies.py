@@ -19,11 +19,8 @@ from pecli.errors import BadParameter
 from pecli.numbers.blocks import in_blocks
 from pecli.numbers.double_double import DoubleDouble, from_decimal, multiply, quick_two_sum
 from pecli.numbers.dtypes import GRIDS
-from pecli.numbers.rounding import midpoints, narrow, to_grid
+from pecli.numbers.rounding import Complex, Floats, Integers, midpoints, narrow, to_grid
 
-Floats = NDArray[np.float64]
-Complex = NDArray[np.complex128]
-Integers = NDArray[np.int64]
 Part = Literal["cos", "sin", "angle"]
 
 # Pairs worked on at once: some fifty arrays of 32 KiB stay in a core's cache.

@@ -24,7 +24,7 @@ from pecli.engine.frequencies import FrequencySet, Part
 from pecli.engine.threads import Scratch
 from pecli.numbers.blocks import in_blocks
 from pecli.numbers.double_double import multiply
-from pecli.numbers.rounding import narrow
+from pecli.numbers.rounding import Complex, Floats, Integers, narrow
 
 Output = tuple[Part, NDArray[Any]]
 
@@ -92,10 +92,8 @@ def _interleave(first: NDArray[Any], second: NDArray[Any]) -> bool:
     )
 
 
-Complex = NDArray[np.complex128]
 Product = NDArray[np.complex128 | np.complex64]
 Indices = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 
 def product_type(dtype: str) -> type[np.complex128 | np.complex64]:
@@ -312,8 +310,6 @@ def _stores(parts: NDArray[np.float64 | np.uint32], layout: PairLayout, swapped:
         stores.append((parts[:, : view.shape[1], int((part == "sin") != swapped)], view.view(kind)))
     return stores
 
-
-Integers = NDArray[np.int64]
 
 # Pairs rounded at once.
 CALL = 1 << 14

@@ -19,9 +19,7 @@ from pecli.engine.threads import Scratch, Task, cores, count_threads, run_tasks
 from pecli.errors import BadParameter
 from pecli.numbers.blocks import in_blocks
 from pecli.numbers.dtypes import GRIDS, storage
-from pecli.numbers.rounding import narrow
-
-Integers = NDArray[np.int64]
+from pecli.numbers.rounding import Integers, narrow
 
 # Pairs that one thread takes at a time.
 TASK = 1 << 21

@@ -12,11 +12,9 @@ from numpy.typing import NDArray
 
 from pecli.judge.planes import EPSILON, Plane, effective_dtype
 from pecli.judge.signal import phasors, readings
-from pecli.numbers.rounding import floats
+from pecli.numbers.rounding import Floats, floats
 from pecli.spec.tabular import Array, Tabular
 from pecli.tables.views import ArrayView, is_stack, unstacked, view_of
-
-Floats = NDArray[np.float64]
 
 HEAD_VALUES = 1 << 21  # of the first rows; enough for every estimate, and read in milliseconds
 HEAD_ROWS = 4096

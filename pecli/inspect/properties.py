@@ -17,10 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pecli.errors import BadParameter, UnknownName
-from pecli.inspect.pairs import Floats, PairReading, head_values, is_matrix, planes_of, reading_of, some_of, take
+from pecli.inspect.pairs import PairReading, head_values, is_matrix, planes_of, reading_of, some_of, take
 from pecli.judge.planes import EPSILON
 from pecli.numbers.dtypes import COMPLEX
 from pecli.numbers.printing import figure
+from pecli.numbers.rounding import Floats
 from pecli.spec.declaration import EXPECTATIONS, REGISTRY, Family
 from pecli.spec.tabular import BLOCK_BYTES, Array, Tabular
 from pecli.tables.layouts import cosines_and_sines

@@ -19,10 +19,10 @@ from pecli.judge.planes import Plane, effective_dtype
 from pecli.numbers.blocks import in_blocks
 from pecli.numbers.dtypes import GRIDS
 from pecli.numbers.printing import limit
-from pecli.numbers.rounding import units
+from pecli.numbers.rounding import Floats, Integers, units
 from pecli.spec.catalogue import CATALOGUE
 from pecli.spec.hooks import Values
-from pecli.spec.profiles import MIN_SHARE_ALIKE, Candidate, Floats, Integers, Profile
+from pecli.spec.profiles import MIN_SHARE_ALIKE, Candidate, Profile
 from pecli.spec.recipe import Recipe, join_recipe, split_recipe
 from pecli.spec.tabular import Tabular
 from pecli.tables.table import Table

@@ -24,11 +24,10 @@ from pecli.judge.signal import MAX_ROW, Measured, follows_waves, lone_readings, 
 from pecli.numbers.blocks import in_blocks
 from pecli.numbers.decimals import digits, number_text
 from pecli.numbers.printing import limit, percent
-from pecli.numbers.rounding import floats
+from pecli.numbers.rounding import Floats, Integers, floats
 from pecli.spec.catalogue import CATALOGUE
 from pecli.spec.declaration import TABLE_KEYS
 from pecli.spec.measured import LENGTHS, PUBLISHED_BASES, Named, Pairs
-from pecli.spec.profiles import Floats, Integers
 from pecli.spec.recipe import join_recipe, split_recipe
 from pecli.spec.tabular import InMemory, Tabular
 from pecli.tables.alignment import DOUBLED, table_like

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pecli.spec.profiles import Floats, Integers
+from pecli.numbers.rounding import Floats, Integers
 
 # Instead of an expected row: one that is not among the expected ones, zeros, NaN.
 UNKNOWN, ZERO, NAN = -1, -2, -3

@@ -32,9 +32,8 @@ from numpy.typing import NDArray
 from pecli.errors import BadParameter
 from pecli.numbers.blocks import in_blocks
 from pecli.numbers.decimals import FOR_DOUBLED
-from pecli.numbers.rounding import narrow
+from pecli.numbers.rounding import Floats, Integers, narrow
 
-Floats = NDArray[np.float64]
 Exact = Decimal | Fraction | int
 SPLITTER = 134217729.0  # 2^27 + 1
 
@@ -373,8 +372,6 @@ class Points:
         hi = column.astype(np.float64)
         return DoubleDouble(hi, (column - hi.astype(np.int64)).astype(np.float64))
 
-
-Integers = NDArray[np.int64]
 
 # Multiples that share a coarse row.
 FINE = 256

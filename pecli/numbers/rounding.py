@@ -16,8 +16,10 @@ from numpy.typing import NDArray
 from pecli.errors import BadParameter
 from pecli.numbers.dtypes import DTYPES, GRIDS, FloatGrid, storage
 
+# Types that computing modules share.
 Floats = NDArray[np.float64]
-Places = NDArray[np.int64]
+Complex = NDArray[np.complex128]
+Integers = NDArray[np.int64]
 
 _SIZE, _MIN_NORMAL, _MAX_FINITE = np.uint32(0x7FFFFFFF), 0x38800000, 0x477FE000  # 2^-14 and 65504 as float32
 
@@ -211,7 +213,7 @@ def to_grid(hi: Floats, lo: Floats | None, grid: FloatGrid) -> Floats:
     return np.where(np.isnan(hi), hi, np.copysign(result, hi))
 
 
-def round_within(values: Floats, error: float | Floats, dtype: str) -> tuple[NDArray[Any], Places]:
+def round_within(values: Floats, error: float | Floats, dtype: str) -> tuple[NDArray[Any], Integers]:
     """Round values that are known to within an absolute error, one for all or one for each.
 
     Returns
@@ -231,7 +233,7 @@ def round_within(values: Floats, error: float | Floats, dtype: str) -> tuple[NDA
     return both_ends(values - error, values + error, dtype)
 
 
-def both_ends(least: Floats, most: Floats, dtype: str) -> tuple[NDArray[Any], Places]:
+def both_ends(least: Floats, most: Floats, dtype: str) -> tuple[NDArray[Any], Integers]:
     """Return the rounded lower bounds, and the flat places where the upper bound rounds to another value."""
     below = narrow(least, None, dtype)
     return below, np.flatnonzero(below != narrow(most, None, dtype))

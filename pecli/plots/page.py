@@ -14,7 +14,8 @@ import numpy as np
 
 from pecli.errors import BadParameter
 from pecli.extrapolate.scalings import scaled_tables
-from pecli.inspect.pairs import Floats, Sample, head_values, reading_of, some_of, take
+from pecli.inspect.pairs import Sample, head_values, reading_of, some_of, take
+from pecli.numbers.rounding import Floats
 from pecli.plots.tables import CELLS, columns_of, computed, is_bias
 from pecli.spec.tabular import Tabular
 from pecli.tables.table import Table

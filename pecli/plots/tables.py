@@ -13,8 +13,9 @@ from functools import partial
 import numpy as np
 
 from pecli.errors import BadParameter, BadRecipe, PecliError
-from pecli.inspect.pairs import Floats, Sample, head_values, reading_of, some_of, squeezed, take
+from pecli.inspect.pairs import Sample, head_values, reading_of, some_of, squeezed, take
 from pecli.numbers.positions import Positions
+from pecli.numbers.rounding import Floats
 from pecli.plots.charts import Arrow, ArrowCircle, Axis, Chart, Circles, Heat, LineChart, Span, Trace, chosen, resampled
 from pecli.spec.declaration import PICTURES
 from pecli.spec.plans import Bias, Waves

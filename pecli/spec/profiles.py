@@ -15,10 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pecli.errors import BadParameter
-from pecli.numbers.rounding import units
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
+from pecli.numbers.rounding import Floats, Integers, units
 
 # Share of the sampled values that must depend on the distance (or the key) alone; the others count as corrupted.
 MIN_SHARE_ALIKE = 0.75

@@ -8,7 +8,6 @@ from fractions import Fraction
 from math import sqrt
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pecli.apply.apply import apply
 from pecli.apply.rotation import OF_LAYOUT, HeadPairs, members, pairing_of
@@ -17,7 +16,7 @@ from pecli.encodings.shared.lessons import by_position
 from pecli.errors import BadParameter, BadRecipe
 from pecli.numbers.positions import Positions
 from pecli.numbers.positions import fraction_text as text_of
-from pecli.numbers.rounding import widen
+from pecli.numbers.rounding import Floats, widen
 from pecli.spec.declaration import Family
 from pecli.spec.hooks import Item, SmallTable, Step, decimal_text, joined, short
 from pecli.spec.plans import Waves
@@ -25,8 +24,6 @@ from pecli.spec.recipe import Recipe
 from pecli.spec.tabular import InMemory
 from pecli.tables.sources import NamedSource
 from pecli.teach.examples import MAX_POSITIONS, Example, table_at
-
-Floats = NDArray[np.float64]
 
 PAIRS = 8  # that fit a board
 

@@ -8,7 +8,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pecli import api
 from pecli.apply.checkpoints import applied_rotation
@@ -19,13 +18,11 @@ from pecli.judge.kernels import COARSER, UNSPECIFIC_KINDS, RotationSource, fault
 from pecli.judge.located import located_tables
 from pecli.numbers.dtypes import GRIDS
 from pecli.numbers.printing import figure, limit
-from pecli.numbers.rounding import allowance, floats, narrow
+from pecli.numbers.rounding import Floats, allowance, floats, narrow
 from pecli.spec.recipe import split_recipe
 from pecli.spec.tabular import Array, InMemory
 from pecli.tables.foreign import table_of
 from pecli.tables.sources import NamedSource
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -17,13 +17,12 @@ from pecli.numbers.decimals import CONTEXT, decimal_of
 from pecli.numbers.double_double import DoubleDouble, Points, quick_two_sum
 from pecli.numbers.dtypes import storage
 from pecli.numbers.positions import Segment, as_array
-from pecli.numbers.rounding import narrow
+from pecli.numbers.rounding import Integers, narrow
 from pecli.spec.plans import Band, Coordinate, Cross, Ramp
 from pecli.spec.tabular import Array
 from pecli.tables.fill.filler import Arrays, points_of, round_into
 from pecli.tables.fill.waves import Views, WaveFiller, runs
 
-Integers = NDArray[np.int64]
 Multiples = range | tuple[int, ...]
 BLOCK = 1 << 14  # phases worked on at once
 SUM_ERROR = 2.0**-90  # of a doubled sine or cosine of a sum: those of a coordinate err by 2^-95, products add less

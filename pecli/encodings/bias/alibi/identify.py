@@ -12,7 +12,8 @@ import numpy as np
 
 from pecli.encodings.bias.alibi import alibi_slopes
 from pecli.numbers.decimals import digits, join_list, number_text, shortest
-from pecli.spec.profiles import Candidate, Floats, Integers, Profile
+from pecli.numbers.rounding import Floats, Integers
+from pecli.spec.profiles import Candidate, Profile
 
 # Relative error of a slope that was read off values of a type; float32 as torch's powers leave it.
 PRECISION = {"bfloat16": 2.0**-8, "float16": 2.0**-11, "float32": 2.0**-22, "float64": 2.0**-48}

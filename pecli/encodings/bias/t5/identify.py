@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from pecli.encodings.bias.t5 import bucket_rule
 from pecli.numbers.double_double import Points
-from pecli.spec.profiles import CAUSAL, MIN_DISTANCES, Candidate, Integers, Profile, options_of
+from pecli.numbers.rounding import Integers
+from pecli.spec.profiles import CAUSAL, MIN_DISTANCES, Candidate, Profile, options_of
 
 # Buckets and largest distances that models have.
 PAIRS = ((32, 128), (32, 256), (64, 128), (64, 256), (16, 128), (128, 256), (320, 800), (32, 64), (40, 20), (32, 20))

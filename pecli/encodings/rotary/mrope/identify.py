@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from pecli.encodings.shared.identify_grids import by_base
+from pecli.numbers.rounding import Integers
 from pecli.spec.measured import Axes, Named
-from pecli.spec.profiles import Integers
 
 MAX_RUNS = 4096
 

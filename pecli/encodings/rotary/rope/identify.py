@@ -12,8 +12,8 @@ from itertools import product
 import numpy as np
 
 from pecli.numbers.decimals import digits, number_text, shortest
+from pecli.numbers.rounding import Floats
 from pecli.spec.measured import ANGLE_UNITS, LENGTHS, PUBLISHED_BASES, PUBLISHED_FACTORS, Named, Pairs, plain_digits
-from pecli.spec.profiles import Floats
 
 # Parameters of a ramp, the share of the plain frequency in each pair, and what the parameters cost in digits.
 Ramp = tuple[dict[str, str], Floats, float]
