@@ -16,9 +16,9 @@ from pecli.formats.decimals import digits_text, how_printed, last_digits, printe
 from pecli.judge import waves
 from pecli.judge.biases import identify_bias
 from pecli.judge.description import MAX_ULP_NAMED, Identification, Tally, statistics_of
-from pecli.judge.grids import identify_grid
+from pecli.judge.grids import JOINED, MAX_AXES, identify_grid
 from pecli.judge.located import floats as read_floats
-from pecli.judge.orders import numbered_are
+from pecli.judge.orders import numbered, numbered_are
 from pecli.judge.planes import EPSILON, Plane, effective_dtype, exchanged, is_zero, planes_of, rounded, rows_of, unit
 from pecli.judge.signal import MAX_ROW, Measured, follows_waves, lone_readings, measured_readings, wave_groups, wrapped
 from pecli.numbers.blocks import in_blocks
@@ -316,10 +316,10 @@ def _identified(table: Tabular, positions: Floats | None = None) -> Identificati
         of_pairs |= found is not None and is_large(table) and any(text.startswith(PAIRS) for text in found.measured[:1])
         if of_pairs and unknown and (rule is identify_grid or unknown.nearly > MIN_SAMPLED):
             break  # cosines and sines are no bias
-    if rows := _as_rows(table):
-        found = identify_waves(rows)
+    for rows, note in ((_as_rows(table), "the array is one row of the table"), (_of_matrices(table), JOINED[0])):
+        found = None if rows is None else identify_waves(rows)
         if found is not None and found.recipe is not None:
-            return replace(found, notes=(*found.notes, "the array is one row of the table"))
+            return replace(found, notes=(*found.notes, note), arrays=tuple(array.name for array in table.arrays))
     return unknown if unknown and unknown.measured else replace(NONE, measured=statistics_of(table))
 
 
@@ -328,6 +328,15 @@ def _as_rows(table: Tabular) -> Tabular | None:
     if any(len(a.shape) != 1 or not MIN_SURE_COLUMNS <= a.rows <= MAX_ROW for a in table.arrays):
         return None
     return InMemory({a.name: table.read(a.name)[None] for a in table.arrays})
+
+
+def _of_matrices(table: Tabular) -> Tabular | None:
+    """Return the cosines and sines of rotation matrices (.., n, m, 2, 2); None where an array holds no such ones."""
+    (array, *others) = table.arrays
+    if others or len(array.shape) < 4 or array.shape[-2:] != (2, 2) or array.dtype not in EPSILON:
+        return None
+    (a, b), (c, d) = np.moveaxis(floats(table.read(array.name), array.dtype), (-2, -1), (0, 1))
+    return InMemory({"cos": a, "sin": c}) if (a == d).all() and (b == -c).all() else None
 
 
 def is_wide(table: Tabular) -> bool:
@@ -615,6 +624,9 @@ def _measured_only(measured: Measured, nearest: waves.WaveName | None, explained
             fast = np.arange(pairs.count) < max(2, pairs.count // 4)
             base = next(pairs.bases(np.arange(pairs.count) / pairs.count, some=fast), None)
             text += f", the fastest as of base {base:f}" if base is not None and nearest is None else ""
+            again = np.flatnonzero(np.isclose(pairs.steps[1:], pairs.steps[0], 1e-3)) + 1
+            if 0 < len(again) <= MAX_AXES and again[0] > 1:
+                text += f"; they begin again at {numbered('pair', again)}, as of ropes side by side"
     else:
         some = " sampled" if explained == nearest.explained else ""
         text += f"; nearest: {waves.recipe_of(nearest)}, which explains {100 * explained:.3g} % of the{some} values"

@@ -256,3 +256,12 @@ def test_one_pair_is_measured_by_its_period():
     angles = 2 * np.pi / 24 * np.arange(48)
     found = pecli.identify({"hour": np.stack([np.sin(angles), np.cos(angles)], axis=1).astype("float32")})
     assert found.measured == ("cos and sin of p w, 1 pair of period 24 rows, in neighbouring columns",)
+
+
+@pytest.mark.parametrize("widths", [(44, 42, 42), (16, 56, 56), (32, 24), (8, 12, 12, 32)])
+def test_ropes_side_by_side_of_one_position_are_said_to_begin_again(widths):
+    angle = np.concatenate([np.multiply.outer(np.arange(64), 1e4 ** (-np.arange(0, d, 2) / d)) for d in widths], 1)
+    found = pecli.identify(np.exp(1j * angle).astype("c8"))
+    starts = [str(pair) for pair in np.cumsum(widths)[:-1] // 2]
+    assert found.recipe is None
+    assert all(pair in found.measured[0].split("begin again at ")[1] for pair in starts), found.measured

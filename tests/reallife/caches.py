@@ -458,6 +458,20 @@ for name, recipe, made in (
     ("a batch of 3", "detr:dim=64,grid=6x8,normalize=true", lambda: detr_sine(64, (6, 8), F32, batch=3)),
 ):
     cache_of(f"detr sine in {name}", recipe, made, "every step in the narrow type")
+
+
+def matrices(angle):
+    cos, sin = np.cos(angle), np.sin(angle)
+    return np.stack([cos, -sin, sin, cos], -1).reshape(1, *angle.shape, 2, 2)
+
+
+for kind in (F32, np.float16, F64):
+    cache_of(
+        f"rotation matrices of one axis in {kind.__name__}",
+        "rope:dim=64,base=2000",
+        lambda kind=kind: matrices(angles(inv64(64, 2000), 77)).astype(kind),
+        "Flux's rope()",
+    )
 cache_of(
     "alibi of 14 heads, finfo.min for -inf",
     "alibi:heads=14,mask=causal",
