@@ -51,8 +51,8 @@ def explain(actual: Tabular, expected: Tabular, found: Comparison) -> list[Findi
         if said := _lone_row(actual, expected):
             return said
         if found.complete and not found.remarks and found.total.beyond <= MAX_REST_SHARE * found.total.compared:
-            few = _located(actual, expected)
-            if few and few[0].kind not in (*VAGUE, "value", "identity"):  # the recipe is right
+            few = located(_pairs(actual, expected))
+            if few and few[0].kind not in (*VAGUE, "value"):  # the recipe is right
                 return few
         table = expected if isinstance(expected, Table) else _parsed(expected.recipe)
         if table is not None:

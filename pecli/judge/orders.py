@@ -53,9 +53,11 @@ def match(actual: Floats, expected: Floats, near: float) -> Integers:
 
     def far(at: Integers, rows: Integers) -> Floats:
         """Return how far the values of these places are from the expected rows given for them."""
-        inside = (rows >= 0) & (rows < len(expected))
-        off = gaps(actual[at], expected[np.where(inside, rows, 0)])
-        return np.where(inside, off.max(axis=1, initial=0.0), np.inf)
+        inside = np.flatnonzero((rows >= 0) & (rows < len(expected)))
+        off = np.full(len(at), np.inf)
+        inside = inside[~(np.abs(actual[at[inside], 0] - expected[rows[inside], 0]) > near)]  # most are not
+        off[inside] = gaps(actual[at[inside]], expected[rows[inside]]).max(axis=1, initial=0.0)
+        return off
 
     zero = (actual == 0).all(axis=1) & (expected != 0).any(axis=1).all()
     blank = np.where(zero, ZERO, np.where(np.isnan(actual).all(axis=1), NAN, UNKNOWN))
