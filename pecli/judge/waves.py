@@ -320,7 +320,7 @@ class WaveName:
             found.append(seen(way, every))
             if found[-1].explained == 1 and found[-1].equal > MIN_EQUAL:
                 break
-        if max(found, key=agreement).explained < MIN_WIDE:
+        if max(found, key=agreement).explained < (1.0 if measured.reading.is_angles else MIN_WIDE):
             different = dict[bytes, Way]()  # in few rows most of them give the same angles
             for way in low:
                 different.setdefault(way.name.encode() + way.angles_at(positions[:, None]).tobytes(), way)

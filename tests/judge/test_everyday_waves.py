@@ -210,3 +210,15 @@ def test_missing_pairs_are_told_in_tables_and_lists(ask):
     np.savez("c.npz", **cache(np.arange(200)[:, None] * frequencies(128, 1e6)[:16], "half"))
     recipe = "rope:dim=128,base=1000000,scaling=proportional,partial=0.25"
     ask("compare", "c.npz", recipe).ends(1).says("pairs 16 to 63 are missing, which do not rotate").never("base 3")
+
+
+@pytest.mark.parametrize(
+    ("original", "confidence"), [(24576, "likely"), (12288, "likely"), (32768, "sure"), (4096, "sure")]
+)
+def test_a_length_that_others_give_as_well_is_likely(ask, original, confidence):
+    low, high = (96 * np.log(original / (beta * 2 * np.pi)) / (2 * np.log(1e6)) for beta in (32, 1))
+    ramp = np.clip((np.arange(48) - np.floor(low)) / (np.ceil(high) - np.floor(low)), 0, 1)
+    w = 1e6 ** (-np.arange(0, 96, 2) / 96)
+    angle, magnitude = np.outer(np.arange(512), w * (1 - ramp) + w / 4 * ramp), 1 + 0.1 * np.log(4)
+    np.savez("c.npz", **{f.__name__: (f(angle) * magnitude).astype("f4") for f in (np.cos, np.sin)})
+    ask("identify", "c.npz").says(f"original-max={original}", f"({confidence}")

@@ -74,12 +74,12 @@ def correction(rotations: float, dim: int, base: float, original: float) -> floa
 
 def yarn(
     dim: int, base: float, factor: float, original: float, *, fast: float = 32, slow: float = 1,
-    truncate: bool = True, swapped: bool = False, dtype: Any = F32,
+    truncate: bool = True, swapped: bool = False, dtype: Any = F32, ends: Any = (math.floor, math.ceil),
 ) -> np.ndarray:  # fmt: skip
     """Frequencies of YaRN, from the authors' code; swapped exchanges what is scaled and what is not."""
     low, high = correction(fast, dim, base, original), correction(slow, dim, base, original)
     if truncate:
-        low, high = math.floor(low), math.ceil(high)
+        low, high = ends[0](low), ends[1](high)
     low, high = max(low, 0), min(high, dim - 1)
     if low == high:
         high += 0.001

@@ -244,6 +244,12 @@ mistake(
     ("truncat|rounded|ramp",),
     "scaling",
 )
+for _how, _ends in (("inwards", (math.ceil, math.floor)), ("to the nearest index", (round, round))):
+    mistake(
+        f"yarn ramp rounded {_how}", YARN,
+        lambda ends=_ends: cache(yarn(128, 1e6, 4, 32768, ends=ends), 512, magnitude=M4),
+        f"ends of the ramp are rounded {_how}", "scaling", never="original-max|beta",
+    )  # fmt: skip
 mistake(
     "yarn betas exchanged",
     YARN,
@@ -1454,6 +1460,15 @@ mistake(
     "one batch element of another base", "rope:dim=64,layout=half",
     lambda: (lambda a, b: {n: np.stack([a[n], b[n]]) for n in a})(rope(64, 60), rope(64, 60, 500000)),
     ("copy 1 of 2 differs: base 500000",), "base", never="has the shape|padding",
+)  # fmt: skip
+mistake(
+    "absolute distances", "sinusoidal:dim=64,len=127,start=-63",
+    lambda: sinusoid(127, 64, positions=np.abs(np.arange(-63, 64)), dtype=F32),
+    "rows 0 to 63 hold what was expected at rows 63 to 126, backwards", "order positions", never="sign",
+)  # fmt: skip
+mistake(
+    "angles of positions and frequencies in float16", "rope:dim=64,layout=angles",
+    lambda: angles(half(inv32(64)), 4096).astype(F32), "float16", "float16 bfloat16", never="more than rounding",
 )  # fmt: skip
 mistake(
     "first rows of another base", "rope:dim=128,base=500000,layout=half",

@@ -30,6 +30,8 @@ MAX_LENGTH_ERROR = 0.05
 MAX_POWER_ERROR = 1e-4
 # Digits that a step between rows counts against [cos | sin] of rope: timesteps of a diffusion model have one.
 STEPPED_CACHE = 3.0
+# Digits that a length counts which several give, none of which is usual: more than a name may have that is sure.
+OPEN_LENGTH = 10.0
 # Digits that sines before cosines in one array count against rope: sinusoids are written so, GPT-J's cache too.
 SINE_FIRST = 2.0
 
@@ -232,10 +234,12 @@ def _by_index(pairs: Pairs, base: Decimal, share: Floats, doubt: Floats) -> Iter
         low, high = max(low, 0), min(high, d - 1)
         high += 0.001 if low == high else 0
         shares = 1 - np.clip((k - low) / (high - low), 0, 1)
-        if high > low and (np.abs(shares - share) <= doubt + 1e-9).all():
+        is_usual = not truncate or not length & (length - 1)  # whole ends leave a length open: one that models have
+        if high > low and (is_usual or fast == 32) and (np.abs(shares - share) <= doubt + 1e-9).all():
             keys = {"scaling": "yarn", "original-max": str(length)} | ({} if truncate else {"truncate": "false"})
             keys |= {} if fast == 32 else {"beta-fast": str(fast)}
-            yield keys, shares, 0.05 * order + (0 if truncate else 0.5) + 2.0 * (fast != 32)
+            more = (0 if truncate else 0.5) + 2.0 * (fast != 32) + OPEN_LENGTH * (not is_usual)
+            yield keys, shares, 0.05 * order + more
 
 
 def _with_magnitude(pairs: Pairs, keys: dict[str, str], frequencies: Floats, cost: float) -> Iterator[Named]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal, localcontext
+from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal, localcontext
 from functools import partial
 from typing import Annotated, Any, Literal
 
@@ -74,9 +74,14 @@ def _parts_frequencies(
         return tuple(w * (1 - r) + w / factor * r for w, r in zip(series.frequencies, ramps, strict=True))
 
 
+# How the ends of the ramp are rounded to whole indices, the lower and the upper one.
+OUTWARDS = (ROUND_FLOOR, ROUND_CEILING)
+
+
 def index_ramp(
-    series: PlainSeries, original: int, fast: Decimal, slow: Decimal, truncate: bool, last: int | None = None
-) -> list[Decimal]:
+    series: PlainSeries, original: int, fast: Decimal, slow: Decimal, truncate: bool, last: int | None = None,
+    rounding: tuple[str, str] = OUTWARDS,
+) -> list[Decimal]:  # fmt: skip
     """Return the share of interpolation per pair, linear in the index.
 
     The bounds are those of the authors' code: the upper one is d - 1 and not
@@ -88,7 +93,7 @@ def index_ramp(
     # the (fractional) index of the pair with beta rotations within the original length
     low, high = (d * (original / (beta * TAU)).ln() / (2 * base.ln()) for beta in (fast, slow))
     if truncate:
-        low, high = low.to_integral_value(ROUND_FLOOR), high.to_integral_value(ROUND_CEILING)
+        low, high = (end.to_integral_value(how) for end, how in zip((low, high), rounding, strict=True))
     low, high = max(low, Decimal(0)), min(high, Decimal(d - 1 if last is None else last))
     if low == high:
         high += Decimal(str(SINGULARITY))
@@ -143,6 +148,10 @@ def _parts_mistakes(keys: Mapping[str, str]) -> Iterator[Change]:
             ("2 pi is missing in the ends of the ramp", lambda ramp, high, low: ramp(high / TAU, low / TAU)),
             ("the ends of the ramp are computed with base 10000",
              lambda ramp, high, low: ramp(high, low, Decimal(10000))),
+            ("the ends of the ramp are rounded inwards where outwards was expected",
+             lambda ramp, high, low: ramp(high, low, rounding=(ROUND_CEILING, ROUND_FLOOR))),
+            ("the ends of the ramp are rounded to the nearest index where outwards was expected",
+             lambda ramp, high, low: ramp(high, low, rounding=(ROUND_HALF_EVEN, ROUND_HALF_EVEN))),
         )  # fmt: skip
         for text, other in ramps:
             yield Change("scaling", text, waves=partial(_other_ramp, keys, other))
@@ -166,9 +175,11 @@ def _other_ramp(keys: Mapping[str, str], other: OtherRamp, waves: Waves) -> Wave
     series = PlainSeries.of(keys)
     fast, slow, factor = (Decimal(keys[key]) for key in ("beta-fast", "beta-slow", "factor"))
 
-    def ramp(high: Decimal, low: Decimal, base: Decimal = series.base) -> list[Decimal]:
-        own = replace(series, base=base)
-        return index_ramp(own, int(keys["original-max"]), high, low, keys["truncate"] == "true")
+    def ramp(
+        high: Decimal, low: Decimal, base: Decimal = series.base, rounding: tuple[str, str] = OUTWARDS
+    ) -> list[Decimal]:
+        own, truncate = replace(series, base=base), keys["truncate"] == "true"
+        return index_ramp(own, int(keys["original-max"]), high, low, truncate, rounding=rounding)
 
     with localcontext(CONTEXT):
         meant, made = (
