@@ -254,7 +254,7 @@ class ArrayPair:
     def keys(self) -> list[Floats]:
         """Some columns of all rows, at hand and expected, as shares of the largest value."""
         rows = max(count_of(self.actual), count_of(self.expected))
-        columns = _spread(self.sample[1], max(1, min(MAX_KEYS, KEY_VALUES // rows)))
+        columns = _spread(self.sample[1], max(8, min(MAX_KEYS, KEY_VALUES // 4 // rows)))
         found = []
         for array in (self.actual, self.expected):
             blocks = in_blocks(0, count_of(array), BLOCK_VALUES // max(1, self.width))
