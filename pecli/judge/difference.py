@@ -515,11 +515,10 @@ def _some_pairs(pairs: Pairs, base: Named) -> Iterator[tuple[Named, list[str], s
 def _ratio_words(bad: Integers, ratios: Floats, loose: Floats) -> str:
     """Describe pairs by the ratio of their frequencies to the expected ones, or by its range."""
     low, high = (ratios * (1 - loose)).max(), (ratios * (1 + loose)).min()
-    places = 3 if np.ptp(ratios) > 0.01 else 6
-    one = shortest(low, high) if low <= high else Decimal(repr(float(ratios[0])))
-    ends = f"{ratios.min():.{places}g} to {ratios.max():.{places}g}"
-    times = f"{one:f}" if low <= high and digits(one) <= 6 else ends
-    times = f"{ratios[0]:.4g}" if len(bad) == 1 and digits(one) > 6 else times
+    one = shortest(low, high) if low <= high else Decimal(0)
+    ends = [float(one)] if one else [float(ratios.min()), float(ratios.max())]
+    texts = ([f"{ratio:.{places}g}" for ratio in ends] for places in (4, 6, 9, 17))
+    times = next((" to ".join(some) for some in texts if len({*some}) == len(ends) and some != ["1"]), "about 1")
     return f"{numbered('pair', bad)} {'turns' if len(bad) == 1 else 'turn'} {times} times as fast"
 
 

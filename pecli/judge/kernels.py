@@ -420,7 +420,8 @@ def measured_faults(applied: AppliedRotation, explained: Explained) -> Iterator[
         used = replace(applied, source=RotationSource(None, (distinct, z.real, z.imag)))
         given = used.gives(partial(used.rotated, pairs=pairs))
         if texts := _difference(applied, distinct, z, pairs, explained) if given else []:
-            yield ", and ".join([*([pairing_text(pairs, applied.pairs)] if pairs != applied.pairs else []), *texts])
+            paired = [pairing_text(pairs, applied.pairs)] if pairs != applied.pairs else []
+            yield ", and ".join(text.removeprefix("and ") for text in [*paired, *texts])
 
 
 def _rotation(applied: AppliedRotation, at: Integers, pairs: Pairs) -> Rotations | None:

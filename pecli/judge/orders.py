@@ -270,7 +270,8 @@ def _edited(found: Integers, count: int, unit: str) -> tuple[str, Integers] | No
         if end and put and gap > put:
             parts.append(f"{span(expected + put, count - 1, unit)} {_are(gap - put)} missing")
         if gap != put and run.first and not end and not again:
-            parts.append(f"later {plural(unit)} have moved {'up' if put < gap else 'down'}")
+            moved = f"have moved {'up' if (by := run.first - run.target) < 0 else 'down'} by {abs(by)}"
+            parts.append(f"later {plural(unit)} {moved if by else 'are in their places'}")
         expected, pending = run.target + run.places, []
     return (", ".join(parts), order) if 0 < len(parts) <= 2 * MAX_PARTS else None
 
@@ -282,7 +283,8 @@ def _filled(run: OrderRun, unit: str) -> str:
         return f"{where} {_are(run.places)} not among the expected ones"
     if run.target in (ZERO, NAN):
         return f"{where} {_are(run.places)} {'zero' if run.target == ZERO else 'NaN'}"
-    return f"{where} {'repeats' if one else 'repeat'} {unit} {run.target}"
+    verb = "repeat" if run.target < run.first else "hold" if one else "all hold"
+    return f"{where} {verb}{'s' * one} {unit} {run.target}"
 
 
 def _listed(found: Integers, unit: str) -> tuple[str, Integers] | None:
@@ -382,6 +384,6 @@ def numbered(word: str, numbers: Integers) -> str:
     ends = [(numbers[run.start], numbers[run.stop - 1]) for run in runs[:MAX_RUNS]]
     texts = [f"{a}" if a == b else f"{a} to {b}" for a, b in ends]
     if len(runs) > MAX_RUNS:
-        texts.append(f"{len(runs) - MAX_RUNS:,} more places")
+        texts.append(f"{sum(run.stop - run.start for run in runs[MAX_RUNS:]):,} more")
     joined = texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} and {texts[-1]}"
     return f"{word if len(numbers) == 1 else plural(word)} {joined}"

@@ -526,7 +526,7 @@ def is_count(case: Case, sentence: str, many: str, whole: str = "") -> bool:
 
 def are_places(case: Case, sentence: str, many: str | None, word: str, start: str | None, listed: str) -> bool:
     """Whether values differ in the rows, columns or heads that a sentence names."""
-    if case.is_inexact or re.search(r"more places|\.real|\.imag|from that|other values", sentence):
+    if case.is_inexact or re.search(r"\d more\b|\.real|\.imag|from that|other values", sentence):
         return True
     found, limit = set[int](), re.search(rf"by more than ({NUMBER})", sentence)
     for v in case.named(sentence).values():

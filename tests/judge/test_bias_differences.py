@@ -169,7 +169,7 @@ def test_the_cause_is_said_first(name):
 
 def test_heads_that_are_missing_or_zero_are_said_as_places():
     found = compare(np.delete(A12, 5, 0), B).findings
-    assert found[0].text == "head 5 is missing, later heads have moved up"
+    assert found[0].text == "head 5 is missing, later heads have moved up by 1"
     assert [one.text for one in compare(np.concatenate([A8[:7], 0 * A8[7:]]), A).findings] == ["head 7 is zero"]
 
 

@@ -38,8 +38,8 @@ def said(actual, expected):
 
 
 ORDERS = {
-    "rows 43 to 86 are missing, later rows have moved up": np.delete(PLACES, range(43, 87)),
-    "row 17 is missing, later rows have moved up": np.delete(PLACES, 17),
+    "rows 43 to 86 are missing, later rows have moved up by 44": np.delete(PLACES, range(43, 87)),
+    "row 17 is missing, later rows have moved up by 1": np.delete(PLACES, 17),
     "rows 200 to 255 are missing": PLACES[:200],
     "rows 5 to 9 repeat row 4": np.where((PLACES >= 5) & (PLACES <= 9), 4, PLACES),
     "rows 100 to 255 repeat row 99": np.minimum(PLACES, 99),
@@ -51,7 +51,7 @@ ORDERS = {
     "only every 3rd row is there: row 1 holds what was expected at row 3": PLACES[::3],
     "every row is there twice: row 2 holds what was expected at row 1": PLACES // 2,
     "rows from 64 on repeat the first 64: row 64 is row 0 again": PLACES % 64,
-    "row 17 is there twice, later rows have moved down": np.insert(PLACES, 17, 17)[:ROWS],
+    "row 17 is there twice, later rows have moved down by 1": np.insert(PLACES, 17, 17)[:ROWS],
     "the rows are shifted cyclically by -3: row 0 holds row 3": np.roll(PLACES, -3),
     "the rows are those of a grid of 16 x 16 whose axes are exchanged": PLACES.reshape(16, 16).T.ravel(),
     "the first row is what was expected at row 3": PLACES[3:],
@@ -167,7 +167,7 @@ def test_a_reshape_in_the_place_of_a_transposition_is_named():
 def test_what_a_finding_leaves_is_counted():
     actual = {name: np.delete(values, 17, 0) for name, values in PAIR.items()}
     actual["cos"].ravel()[1000:1012] = np.nextafter(actual["cos"].ravel()[1000:1012], np.float32(0))
-    cause = "row 17 is missing, later rows have moved up"
+    cause = "row 17 is missing, later rows have moved up by 1"
     assert said(actual, PAIR) == [cause, "the rest is rounding, at most 1 ulp"]
     actual["sin"][50, 2] = 0.25
     assert said(actual, PAIR)[:2] == [cause, f"sin[50, 2] is 0.25, expected {PAIR['sin'][51, 2]!s}"]

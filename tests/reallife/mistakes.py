@@ -1444,7 +1444,7 @@ mistake(
 mistake(
     "left padding of one batch element at position 1", "rope:dim=64,layout=half",
     lambda: padded(lambda pad: [*([1] * pad), *range(48 - pad)], 0, 5, 9),
-    ("copy 1 of 3 differs: left padding by 5", "repeat row 1"), "positions repeat order", never="has the shape",
+    ("copy 1 of 3 differs: left padding by 5", "all hold row 1"), "positions repeat order", never="has the shape",
 )  # fmt: skip
 mistake(
     "left padding of one batch element with zeros", "rope:dim=64,layout=half",
