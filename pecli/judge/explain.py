@@ -20,7 +20,7 @@ from pecli.judge.grid_differences import grid_differences
 from pecli.judge.identify import MAX_FREQUENCY_DIGITS, PAIRS, identify, identify_digits, identify_vector, is_large
 from pecli.judge.located import MAX_REST_SHARE, VAGUE, ArrayPair, located, place
 from pecli.judge.located import floats as read_floats
-from pecli.judge.orders import numbered, numbered_are
+from pecli.judge.orders import MAX_PARTS, match, numbered, numbered_are, span
 from pecli.judge.planes import EPSILON, Floats, Plane, effective_dtype, planes_of, rounded, unit
 from pecli.judge.waves import LOW_TYPES
 from pecli.numbers.decimals import near
@@ -325,9 +325,26 @@ def _located(actual: Tabular, expected: Tabular, *, tensors: bool = False) -> li
     table = _parsed(own.recipe)
     if table is not None and isinstance(expected, Table) and table.source == expected.source:
         return findings  # the same recipe, except for the values in the findings
+    if table is not None and own.confidence == "sure" and (other := _other_positions(table, expected)):
+        return other
     sure = "" if own.confidence == "sure" else "likely "
     lone = "".join(f" ({note})" for note in own.notes if note.endswith("ines alone"))
     return [Finding("identity", f"the file holds other values: {sure}{own.recipe}{lone}"), *findings]
+
+
+def _other_positions(table: Table, expected: Tabular) -> list[Finding]:
+    """Return at which positions the rows of a recipe are, where the expected ones are its rows at others."""
+    whole = Positions.arange(MAX_LONE_VALUES // sum(math.prod(array.row_shape) for array in table.arrays))
+    pairs = pair_views(expected, Table(table.source, Extent(whole, 0, whole.count), table.request))[0]
+    sides = ([read_floats(view, 0, view.rows) for view in side] for side in zip(*pairs, strict=True))
+    want, every = (np.concatenate(side, axis=1) for side in sides)
+    found, have = match(want, every, MAX_LONE_GAP), table.positions.numbers(0, len(want))
+    runs = np.split(np.arange(len(found)), 1 + np.flatnonzero(np.diff(found - have)))
+    moved = [(run[0], span(run[0], run[-1], "row")) for run in runs if found[run[0]] != have[run[0]]]
+    if (found < 0).any() or not 0 < len(moved) <= MAX_PARTS:
+        return []
+    texts = (f"{rows}: positions start at {have[k]:g} where {found[k]} was expected" for k, rows in moved)
+    return [Finding("rows", ", ".join(texts))]
 
 
 def _parameters(recipe: str | None, expected: Table) -> list[Finding]:

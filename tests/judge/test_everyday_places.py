@@ -125,7 +125,7 @@ def test_a_table_of_mostly_nan_is_unknown():
 @pytest.mark.parametrize(
     ("rows", "said"),
     [
-        (np.delete(np.arange(512), 350), "row 350 is missing, later rows have moved up"),
+        (np.delete(np.arange(512), 350), "row 350 is missing, later rows have moved up by 1"),
         (np.minimum(np.arange(512), 300), "rows 301 to 511 repeat row 300"),
         (np.arange(512) % 256, "rows from 256 on repeat the first 256"),
     ],
@@ -141,10 +141,28 @@ def test_identify_says_how_rows_differ_from_the_nearest_recipe(rows, said):
 def test_identify_knows_a_cache_behind_padding(first):
     positions = np.concatenate([np.full(6, first), np.arange(34)])
     found = pecli.identify({name: values[positions] for name, values in cache(angles(40, 64)).items()})
-    said = "rows 1 to 6 repeat row 0" if first == 0 else "rows 0 to 5 repeat row 1"
+    said = "rows 1 to 6 repeat row 0" if first == 0 else "rows 0 to 5 all hold row 1"
     assert f"compared with rope:dim=64: {said}" in str(found)
 
 
 def test_identify_says_nothing_of_the_nearest_recipe_where_it_leaves_values():
     both = np.concatenate([cache(angles(30, 64))["cos"], np.random.default_rng(0).normal(size=(30, 32))])
     assert "compared with" not in str(pecli.identify({"cos": both}))
+
+
+@pytest.mark.parametrize(("layout", "kind"), [("half", "float32"), ("interleaved", "float32"), ("half", "float16")])
+@pytest.mark.parametrize(("chunks", "said"), [
+    (((0, 16), (48, 64)), "rows 16 to 31: positions start at 16 where 48 was expected"),
+    (((0, 20), (70, 80)), "rows 20 to 29: positions start at 20 where 70 was expected"),
+    (((0, 8), (56, 64), (16, 24)), "rows 8 to 15: positions start at 8 where 56 was expected"),
+])  # fmt: skip
+def test_rows_of_another_chunk_are_said_with_their_positions(chunks, said, layout, kind):
+    def made(positions):
+        angles = np.asarray(positions)[:, None] * 10000.0 ** -(np.arange(32) / 32)
+        angles = np.tile(angles, 2) if layout == "half" else np.repeat(angles, 2, 1)
+        return {"cos": np.cos(angles).astype(kind), "sin": np.sin(angles).astype(kind)}
+
+    places = np.concatenate([np.arange(*chunk) for chunk in chunks])
+    findings = pecli.compare(made(np.arange(len(places))), made(places)).findings
+    assert findings[0].text.startswith(said)
+    assert "other values" not in str(findings)
