@@ -60,6 +60,8 @@ def identified(table: Tabular, positions: Floats | None = None) -> Identificatio
     from pecli.tables.sources import read_source
 
     found = identify(table, positions)
+    if found.recipe is None and positions is None:
+        found = _reread(table) or found
     nearest = None if found.recipe or positions is not None else found.nearest or _recipe_of_half(table)
     if nearest is None:
         return found
@@ -68,6 +70,19 @@ def identified(table: Tabular, positions: Floats | None = None) -> Identificatio
         return found
     said = f"compared with {'it' if found.nearly >= MIN_EXPLAINED_NEAREST else nearest}"
     return replace(found, notes=(*found.notes, *(f"{said}: {one.text}" for one in findings if one.kind not in VAGUE)))
+
+
+def _reread(table: Tabular) -> Identification | None:
+    """Return the identification of bfloat16 values whose bits were read as float16, or the other way round."""
+    from pecli.judge.identify import identify, is_large
+
+    others = {"float16": np.uint16, "bfloat16": np.float16}  # as an array holds the other type
+    if is_large(table) or {array.dtype for array in table.arrays} not in ({kind} for kind in others):
+        return None
+    found = identify(InMemory({a.name: table.read(a.name).view(others[a.dtype]) for a in table.arrays}))
+    kind = table.arrays[0].dtype
+    note = f"every value is {'b' * (kind == 'float16')}float16 whose bits were read as {kind}"
+    return replace(found, notes=(note, *found.notes)) if found.recipe else None
 
 
 def _recipe_of_half(table: Tabular) -> str | None:

@@ -21,7 +21,7 @@ from pecli.engine.threads import ordered_map
 from pecli.formats.decimals import digits_text, how_printed, printed_digits
 from pecli.judge import orders
 from pecli.judge.description import MAX_ROOT_ERROR, MAX_ULP_NAMED, ROOTS, factor_text, value_words
-from pecli.judge.planes import EPSILON, Floats, Integers, effective_dtype, rounded, sample_rows, truncated, unit
+from pecli.judge.planes import EPSILON, Floats, Integers, effective_dtype, reread, rounded, sample_rows, truncated, unit
 from pecli.numbers import rounding
 from pecli.numbers.blocks import in_blocks
 from pecli.numbers.decimals import shortest
@@ -560,12 +560,11 @@ def place(pair: ArrayPair) -> Finding:
         return Finding("place", f"{name}has the shape {pair.actual.shape} where {pair.expected.shape} was expected")
     seen = pair.overview
     printed = printed_digits(pair.sample[0], EPSILON[pair.stored]) if pair.stored else None
+    why = ", no more than rounding may leave" * bool(pair.stored and (seen.rows <= pair.slack).all())
     if printed and how_printed(*pair.sample, EPSILON[pair.stored] * np.abs(pair.sample[1]), printed):
-        why = f"its values have {digits_text(*printed)}"
-        return Finding("rounding", f"{name}differs by at most {limit(seen.largest, 2)}: {why}")
-    if pair.stored and (seen.rows <= pair.slack).all():
-        why = "no more than rounding may leave"
-        return Finding("rounding", f"{name}differs by at most {limit(seen.largest, 2)}, {why}")
+        why = f": its values have {digits_text(*printed)}"
+    if why:
+        return Finding("rounding", f"{name}differs by at most {limit(seen.largest, 2)}{why}")
     if math.isinf(seen.largest) and (where := _region(pair, seen, np.finfo(float).max)) != _region(pair, seen):
         return Finding("place", f"{name}differs by NaN or infinity in {where}; {seen.unequal:,} values differ in all")
     size = "by NaN or infinity" if math.isinf(seen.largest) else f"by at most {limit(seen.largest, 2)}"
@@ -637,9 +636,6 @@ def _changes(pairs: list[ArrayPair], differing: list[ArrayPair], *, loose: bool)
         for word in ("after", "before"):
             mask = partial(orders.triangle, sides[-1], after=word == "after")
             yield from _functions(differing, [mask], f"the values of keys {word} the query")
-
-
-# Values
 
 
 def _restricted(pair: ArrayPair, chosen: int) -> tuple[Mask | None, str]:
@@ -752,6 +748,10 @@ def _coarser(y: Floats, x: Floats, near: float, stored: str) -> Changes:
         if (np.abs(np.rint(y * levels) / levels - y) <= near).all():
             text = f"{{}} are quantised to int8, in steps of 1/{levels}"
             yield RowChange("cast", text, np.positive, half=0.5 / levels)
+    for kind, other in (("float16", "bfloat16"), ("bfloat16", "float16")):
+        if np.array_equal(rounded(y, kind), y):
+            text, half = f"{{}} are {other} whose bits were read as {kind}", 2 * EPSILON[kind] * float(np.abs(y).max())
+            yield RowChange("bytes", text, partial(reread, kind=other), half=half)
     if stored not in ("", "bfloat16"):
         text = f"the bytes of {{}} are swapped: the file has the other byte order ({stored})"
         yield RowChange("bytes", text, lambda v: v.astype(stored).byteswap().astype(np.float64))
@@ -775,9 +775,6 @@ def _short(value: float, near: float) -> float:
     if not abs(value) > near or not math.isfinite(value):
         return 0.0
     return float(shortest(value - near, value + near)) if near else value
-
-
-# Order
 
 
 def _exchanged(pairs: list[ArrayPair], differing: list[ArrayPair]) -> Changes:
@@ -814,9 +811,8 @@ def _columns(differing: list[ArrayPair], near: float, *, loose: bool) -> Changes
     """Yield other signs and orders of the columns, which all arrays that differ share."""
     pair = differing[0]
     width, count, k, half = pair.width, width_of(pair.expected), np.arange(pair.width), pair.width // 2
-    if any((p.width, width_of(p.expected)) != (width, count) for p in differing) or width < 2:
-        return
-    if any(count_of(p.actual) != count_of(p.expected) for p in differing):
+    same = all((p.width, width_of(p.expected)) == (width, count) for p in differing) and width > 1
+    if not same or any(count_of(p.actual) != count_of(p.expected) for p in differing):
         return
     if width == count == 2 * half > 2:
         for text, order in (

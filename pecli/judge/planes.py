@@ -196,6 +196,14 @@ def rounded(values: Floats, kind: str) -> Floats:
     return nearest(values, kind)
 
 
+def reread(values: Floats, kind: str) -> Floats:
+    """Return values of one 16-bit type as the other one reads their bits, as float64."""
+    if kind == "float16":
+        return floats(values.astype(np.float16).view(np.uint16), "bfloat16").astype(np.float64)
+    bits = (rounded(values, kind).astype(np.float32).view(np.uint32) >> 16).astype(np.uint16)
+    return bits.view(np.float16).astype(np.float64)
+
+
 def unit(values: Floats, kind: str) -> Floats:
     """Return one unit in the last place of each value in a type."""
     smallest = 2.0**-14 if kind == "float16" else 2.0**-126
