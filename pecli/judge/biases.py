@@ -641,9 +641,9 @@ def distance_of(table: Tabular) -> str | None:
     for lines in arrays_of(table):
         for profile in profiles(lines) if len(lines.shape) > 1 else ():
             dense = profile.by == "distance" and profile.form == "dense" and profile.queries > 2
-            if not dense or not profile.known.any() or not _by_distance(lines, profile):
-                continue
             values, at = profile.seen
+            if not dense or len(np.unique(values)) < 2 or not _by_distance(lines, profile):
+                continue
             whole = {"key minus query": at, "query minus key": -at, "its size": abs(at), "minus its size": -abs(at)}
             for what, number in whole.items() if profile.heads == 1 else ():
                 added = float(values[0, 0] - number[0])
@@ -695,5 +695,7 @@ def verdict(found: Fit, table: Tabular) -> Identification:
     loose = narrow and found.max_ulp > MAX_SURE_ULP
     sure = not (found.unexplained or candidate.doubts or loose)
     equal = None if candidate.trained else found.equal
-    return Identification(recipe, "sure" if sure else "likely", found.residual, equal, found.arithmetic,
-                          tuple(notes), (), found.count, found.arrays)  # fmt: skip
+    stated = split_recipe(recipe)[1].get("arithmetic", "exact")
+    kind = stated if found.arithmetic == "exact" else found.arithmetic
+    return Identification(recipe, "sure" if sure else "likely", found.residual, equal, kind, tuple(notes), (),
+                          found.count, found.arrays)  # fmt: skip

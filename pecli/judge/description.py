@@ -258,21 +258,24 @@ MAX_PLANES = 64
 def statistics_of(table: Tabular) -> tuple[str, ...]:
     """Return the range, the mean and the deviation of each array, and which of its rows are zero."""
     texts = []
-    for array in (one for one in table.arrays[:3] if one.bytes):
-        planes = planes_of(table, array)
-        rows = sample_rows(planes[0].rows, planes[0].width)
-        values = np.concatenate([plane.at(rows) for plane in planes[:: 1 + len(planes) // MAX_PLANES]])
+    planes = [plane for array in table.arrays[:3] if array.bytes for plane in planes_of(table, array)]
+    for name in dict.fromkeys(plane.name for plane in planes):
+        own = [plane for plane in planes if plane.name == name]
+        rows = sample_rows(own[0].rows, own[0].width)
+        values = np.concatenate([plane.at(rows) for plane in own[:: 1 + len(own) // MAX_PLANES]])
         finite = values[np.isfinite(values)]
         if not finite.size:
             continue
-        text = f"{array.name}: values from {finite.min():.4g} to {finite.max():.4g}, mean {finite.mean():.3g}, "
+        text = f"{name}: values from {finite.min():.4g} to {finite.max():.4g}, mean {finite.mean():.3g}, "
         size = np.abs(finite).max() or 1.0  # whose square may be no number
         text += f"deviation {size * (finite / size).std():.3g}"
-        if len(values) == planes[0].rows > 1 and (values == values[:1]).all():
+        odd = [word for word, found in (("NaN", np.isnan(values)), ("infinity", np.isinf(values))) if found.any()]
+        text += f" without {' and '.join(odd)}" * bool(odd)
+        if len(values) == own[0].rows > 1 and (values == values[:1]).all():
             text += "; every row is the same"
         for word, empty in (("all zeros", values == 0), ("NaN", np.isnan(values))):
             blank = np.flatnonzero(empty.all(axis=1))
-            if 0 < len(blank) < len(values) == planes[0].rows:
+            if 0 < len(blank) < len(values) == own[0].rows:
                 text += f"; {numbered_are('row', blank)} {word}"
         texts.append(text)
     return tuple(texts)

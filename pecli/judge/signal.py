@@ -596,10 +596,11 @@ def _component(reading: Reading, rows: np.ndarray, dtype: str) -> Signal | None:
     good = usable_rows([reading.cos])
     values, own = reading.cos[good], rows[good]
     run = max(consecutive(own), key=lambda r: r.stop - r.start, default=slice(0, 0))
-    signal = _waves(values, own, run, 2 * EPSILON[dtype], rows[~good])
-    if signal is None and run.stop - run.start > NEAR_ROWS:
-        signal = _waves(values, own, slice(run.start, run.start + NEAR_ROWS), 2 * EPSILON["bfloat16"], rows[~good])
-    return signal
+    tries = [(run, dtype), (slice(run.start + 1, run.stop), dtype)]  # a first row of another scale, as of a transform
+    if run.stop - run.start > NEAR_ROWS:
+        tries.append((slice(run.start, run.start + NEAR_ROWS), "bfloat16"))
+    found = (_waves(values, own, at, 2 * EPSILON[kind], rows[~good]) for at, kind in tries)
+    return next((signal for signal in found if signal is not None), None)
 
 
 def _waves(values: Floats, own: Integers, run: slice, eps: float, unused: Integers) -> Signal | None:
