@@ -100,7 +100,7 @@ def last_digits(values: NDArray[Any], digits: int, significant: bool) -> NDArray
 def how_printed(values: NDArray[Any], exact: NDArray[Any], slack: NDArray[Any], printed: tuple[int, bool]) -> str:
     """Return whether exact values, each uncertain by `slack`, were "rounded" or "cut" to printed digits, or ""."""
     last, off = last_digits(values, *printed), np.abs(np.where(exact == values, 0.0, exact - values)) - slack
-    if (off <= 0.501 * last).all():
+    if (off <= 0.5 * last).all():
         return "rounded"
     return "cut" if (off <= last).all() and (np.abs(values) <= np.abs(exact) + slack).all() else ""
 

@@ -28,7 +28,7 @@ from pecli.numbers.rounding import Floats, Integers, floats
 from pecli.spec.catalogue import CATALOGUE
 from pecli.spec.declaration import TABLE_KEYS
 from pecli.spec.measured import LENGTHS, PUBLISHED_BASES, Named, Pairs
-from pecli.spec.recipe import join_recipe, split_recipe
+from pecli.spec.recipe import Recipe, join_recipe, split_recipe
 from pecli.spec.tabular import InMemory, Tabular
 from pecli.tables.alignment import DOUBLED, table_like
 from pecli.tables.request import take_table_keys
@@ -166,6 +166,8 @@ def identify_digits(table: Tabular) -> Identification | None:
             slack = phases * float(np.abs(last).max(initial=0))
             ways = {how_printed(v, x, error * np.abs(v) + slack, printed) for v, x in both}
             if "" not in ways:
+                strict = bool(phases) or "" not in {how_printed(v, x, 2.0**-50 * np.abs(v), printed) for v, x in both}
+                of += "" if strict else f" or a neighbour in {max((stored, 'float32'), key=EPSILON.__getitem__)},"
                 notes = (f"every value is {of}{' cut' * ('cut' in ways)} to {words}", *one.notes)
                 return replace(one, confidence="sure", arithmetic=words, notes=notes, equal=0.0, measured=())
     other = NONE if significant else identify_printed(table, digits)
@@ -444,9 +446,9 @@ def _judged(names: list[waves.WaveName], measured: Measured) -> Identification:
     best, found = waves.verified(with_blank_row(names[0]))
     if found.explained < MIN_EXPLAINED:
         return _measured_only(measured, best, found.explained)
-    for other in _rounder(best) if measured.dtype in waves.LOW_TYPES and found.equal < found.count else ():
-        one, own = waves.verified(other)
-        best, found = (one, own) if own.equal > found.equal else (best, found)
+    for others in (_rounder, _emulated) if measured.dtype in waves.LOW_TYPES and found.equal < found.count else ():
+        for one, own in map(waves.verified, others(best)):
+            best, found = (one, own) if own.equal > found.equal else (best, found)
     return described(best, found, names)
 
 
@@ -458,6 +460,15 @@ def _rounder(name: waves.WaveName) -> Iterator[waves.WaveName]:
             named = replace(name.named, keys={**name.named.keys, key: value})
             if value != text and (one := waves.fitted(name.measured, name.encoding, named)) is not None:
                 yield one
+
+
+def _emulated(name: waves.WaveName) -> Iterator[waves.WaveName]:
+    """Yield a name with the float32 arithmetic of its recipe, whose frequencies narrow values do not show."""
+    encoding = CATALOGUE[name.encoding]
+    if encoding.declares("emulate"):
+        recipe = Recipe.bind(name.encoding, **name.named.keys)
+        own = encoding.hook("emulate")(recipe.plan, recipe.values).frequencies[: name.measured.pairs.count]
+        yield replace(name, way=waves.Way("float32", own.astype(np.float64), "float32", "float32"))
 
 
 def with_blank_row(name: waves.WaveName) -> waves.WaveName:
@@ -491,7 +502,10 @@ def described(name: waves.WaveName, found: Tally, names: Sequence[waves.WaveName
         notes.append(arithmetic_note(name, found))
     if len(types := dict.fromkeys(plane.array.dtype for plane in measured.planes)) > 1:
         notes.append(f"the arrays have different types: {' and '.join(types)}")
-    notes += ["position 0 alone: every base gives these values"] * (rows == 1 and name.start == 0)
+    if rows == 1 and name.start == 0:
+        width = measured.planes[0].width  # the columns of a head, or half of them
+        half = len(measured.planes) == 2 and not measured.planes[0].part and width % 2 == 0
+        notes.append(f"position 0 alone: every base gives these values{f', and dim={width} with layout=half' * half}")
     if found.unexplained:
         notes.append(
             f"{found.unexplained:,} of {found.count:,} values do not fit: {found.places()}{', NaN' * found.all_nan}"
@@ -607,7 +621,8 @@ def _measured_only(measured: Measured, nearest: waves.WaveName | None, explained
     if explained < MIN_SAMPLED and not follows_waves(measured):
         return replace(NONE, nearly=explained)
     kind = "angles p w" if reading.is_angles else "cosines or sines of p w" if reading.is_alone else PAIRS
-    many = f"{pairs.count} pairs" if pairs.count > 1 else f"1 pair of period {2 * np.pi / pairs.steps[0]:.6g} rows"
+    one, all_ = ("frequency", "frequencies") if reading.is_alone else ("pair", "pairs")
+    many = f"{pairs.count} {all_}" if pairs.count > 1 else f"1 {one} of period {2 * np.pi / pairs.steps[0]:.6g} rows"
     layout = "complex" if measured.planes[0].part else reading.layout
     stands = "in one array" if reading.is_alone and layout == "split" else LAYOUT_WORDS.get(layout, layout)
     text = f"{kind}, {many}, {stands}"

@@ -137,3 +137,123 @@ def test_digits_that_the_file_shows_by_itself_are_those_of_the_option(ask):
     np.savetxt("t.csv", np.concatenate([np.cos(phases), np.sin(phases)], 1), fmt="%.6f", delimiter=",")
     own = ask("identify", "t.csv").ends(0).says("rope:dim=32,len=100,layout=concat", "sure: 6 decimals")
     assert ask("identify", "t.csv", "--digits", "6").out == own.out
+
+
+def bfloat16_bits(values):
+    """The bits of the nearest bfloat16 values, as uint16."""
+    bits = np.asarray(values, np.float32).view(np.uint32)
+    return ((bits + 0x7FFF + (bits >> 16 & 1)) >> 16).astype(np.uint16)
+
+
+def float32_cache(dim, base, rows):
+    """Cos and sin as float32 code computes them, from powers that are rounded once, each value rounded once."""
+    exponents = np.arange(0, dim, 2, dtype=np.float32) / np.float32(dim)
+    w = np.float32(1) / (float(base) ** exponents.astype(np.float64)).astype(np.float32)
+    angles = np.tile(np.arange(rows, dtype=np.float32)[:, None] * w, 2).astype(np.float64)
+    return {"cos": np.cos(angles).astype(np.float32), "sin": np.sin(angles).astype(np.float32)}
+
+
+@pytest.mark.parametrize("kind", ["float16", "bfloat16"])
+@pytest.mark.parametrize(("dim", "base", "rows"), [(64, 10000, 275), (128, 10000000, 222), (96, 500000, 700)])
+def test_narrow_caches_are_those_of_float32_arithmetic_to_the_bit(kind, dim, base, rows):
+    made = float32_cache(dim, base, rows)
+    narrow = {k: bfloat16_bits(v) if kind == "bfloat16" else v.astype(np.float16) for k, v in made.items()}
+    found = pecli.identify(narrow)
+    assert (found.arithmetic, found.equal, found.confidence) == ("float32", 1.0, "sure"), found
+    assert f"all {2 * dim * rows:,} values are equal to what float32 phases give, rounded to {kind}" in str(found)
+
+
+@pytest.mark.parametrize(("heads", "queries", "keys"), [(10, 4, 37), (12, 3, 45), (20, 5, 60)])
+def test_the_arithmetic_of_an_alibi_is_that_of_its_recipe(heads, queries, keys):
+    whole = 1 << (heads.bit_length() - 1)
+    slopes = [2.0 ** (-8 * k / whole) for k in range(1, whole + 1)]
+    slopes += [2.0 ** (-4 * k / whole) for k in range(1, 2 * (heads - whole), 2)]
+    distance = -np.abs(np.arange(keys) - np.arange(keys - queries, keys)[:, None]).astype(np.float32)
+    found = pecli.identify({"bias": np.array(slopes, np.float32)[:, None, None] * distance})
+    assert ("arithmetic=float32" in found.recipe) == (found.arithmetic == "float32")
+    assert found.arithmetic == "float32" or heads != 10
+
+
+@pytest.mark.parametrize("shapes", [((4, 6), (4, 3)), ((5, 7), (5, 2)), ((9, 3), (9, 8)), ((3, 3), (3, 4))])
+def test_arrays_of_one_value_each_are_no_matrix_of_query_and_key(shapes):
+    said = str(
+        pecli.identify({name: np.full(shape, k) for k, (name, shape) in enumerate(zip("ab", shapes, strict=True))})
+    )
+    assert "query" not in said and "a: values from 0 to 0" in said and "b: values from 1 to 1" in said
+
+
+@pytest.mark.parametrize(
+    ("values", "word"), [([-np.inf], "infinity"), ([np.nan], "NaN"), ([np.nan, np.inf], "NaN and infinity")]
+)
+def test_statistics_say_which_values_they_leave_out(values, word):
+    drawn = np.random.default_rng(0).normal(size=(30, 6))
+    assert "without" not in str(pecli.identify(drawn))
+    drawn[3 : 3 + len(values), 2] = values
+    assert f"without {word}" in str(pecli.identify(drawn))
+
+
+@pytest.mark.parametrize("value", [1, 2 - 3j])
+def test_statistics_of_complex_values_are_those_of_each_part(value):
+    said = str(pecli.identify(np.full((3, 5), value, np.complex64)))
+    real, imag = np.real(value), np.imag(value)
+    assert f"array.real: values from {real:g} to {real:g}" in said and f"array.imag: values from {imag:g}" in said
+
+
+@pytest.mark.parametrize("decimals", [4, 5, 6])
+def test_a_half_way_value_is_not_called_the_exact_one(decimals):
+    exact = np.exp(1j * np.arange(60)[:, None] * 10000.0 ** -(np.arange(8) / 8)).view(np.float64)
+    exact = exact.reshape(60, 8, 2)[..., ::-1].reshape(60, 16)
+    printed = np.array([[float(f"{v:.{decimals}f}") for v in row] for row in exact])
+    assert f"every value is the exact one to {decimals} decimals" in str(pecli.identify(printed))
+    half = np.abs(np.abs(exact - printed) * 10**decimals - 0.5)
+    at = np.unravel_index(half.argmin(), half.shape)
+    printed[at] += np.sign(exact[at] - printed[at]) * 10.0**-decimals
+    said = str(pecli.identify(np.round(printed, decimals)))
+    assert "the exact one to" not in said, (said, half.min())
+
+
+@pytest.mark.parametrize("width", [16, 64, 128])
+def test_position_0_alone_has_no_width(width):
+    said = str(pecli.identify({"cos": np.ones((1, width), np.float32), "sin": np.zeros((1, width), np.float32)}))
+    assert f"dim={2 * width}" in said and f"dim={width} with layout=half" in said
+
+
+@pytest.mark.parametrize("size", [32, 64, 200])
+@pytest.mark.parametrize("kind", ["float32", "float64"])
+def test_a_cosine_transform_is_evenly_spaced_though_its_first_row_is_smaller(size, kind):
+    rows, columns = np.arange(size)[:, None], np.arange(size)
+    basis = np.sqrt(2 / size) * np.cos(np.pi * (columns + 0.5) * rows / size)
+    basis[0] /= np.sqrt(2)
+    first, last = np.pi * (size - 0.5) / size, np.pi / 2 / size
+    said = str(pecli.identify(basis.astype(kind)))
+    assert f"{size} frequencies, in one array, magnitude {np.sqrt(2 / size):.4g}" in said
+    assert f"evenly spaced: {first:.4g} to {last:.4g} radians" in said
+
+
+@pytest.mark.parametrize("wide", [False, True])
+@pytest.mark.parametrize("kind", ["float16", "bfloat16"])
+@pytest.mark.parametrize("table", ["rope:dim=64,layout=half,len=64", "sinusoidal:dim=32,len=50", "rope:dim=16,len=20"])
+def test_bits_of_the_other_16_bit_type_are_named(kind, table, wide):
+    """`kind` is the type that the file has; its bits are those of the other one."""
+    read = {}
+    for name, values in pecli.table(table, dtype="float64").items():
+        bits = bfloat16_bits(values) if kind == "float16" else np.asarray(values).astype(np.float16).view(np.uint16)
+        read[name] = bits.view(np.float16) if kind == "float16" else bits
+        if wide:
+            read[name] = (
+                (bits.astype(np.uint32) << 16).view(np.float32) if kind != "float16" else read[name].astype("f4")
+            )
+    said = f"{'b' * (kind == 'float16')}float16 whose bits were read as {kind}"
+    if not wide:
+        found = pecli.identify(read)
+        assert found.recipe and found.recipe.startswith(table.split(",")[0]) and said in str(found)
+    assert said in pecli.compare(read, table).findings[0].text
+
+
+def test_near_ratios_of_frequencies_are_told_apart():
+    for ratio, word in ((1.00002, "1.00002"), (0.5, "0.5"), (1 - 1e-5, "0.99999")):
+        w = 10000.0 ** -(np.arange(32) / 32)
+        w[4:6] *= ratio
+        angles = np.arange(4000)[:, None] * w
+        found = pecli.compare({"cos": np.cos(angles), "sin": np.sin(angles)}, "rope:dim=64,dtype=float64").findings
+        assert f"pairs 4 to 5 turn {word} times as fast" in found[0].text, found
