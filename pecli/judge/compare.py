@@ -87,7 +87,7 @@ def _reread(table: Tabular) -> Identification | None:
 
 def _recipe_of_half(table: Tabular) -> str | None:
     """Return the recipe of the last or the first half of the rows, such as those behind padding, from position 0."""
-    from pecli.judge.identify import identify, is_large
+    from pecli.judge.identify import ANGLES, identify, is_large
 
     if is_large(table) or any(len(array.shape) < 2 for array in table.arrays):
         return None
@@ -95,7 +95,7 @@ def _recipe_of_half(table: Tabular) -> str | None:
     rows = {name: whole.reshape(-1, *whole.shape[-2:])[0] for name, whole in wholes.items()}
     for half in (1, 0):
         own = identify(InMemory({name: np.array_split(values, 2)[half] for name, values in rows.items()}))
-        if own.confidence == "sure" and own.recipe:
+        if own.confidence == "sure" and own.recipe and ANGLES not in own.notes:
             name, keys = split_recipe(own.recipe)
             return join_recipe(name, {key: value for key, value in keys.items() if key not in ("len", "start")})
     return None
