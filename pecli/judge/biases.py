@@ -463,6 +463,8 @@ MAX_KEYS = 1 << 17
 MAX_PROFILE = 1 << 24
 # Share of the keys after the query that are minus infinity under a causal mask; the others are corrupted.
 MIN_SHARE_HIDDEN = 0.5
+# Relative error of a value that is a factor times a distance, both rounded; bfloat16 has 8 bits.
+MAX_FACTOR_GAP = 2.0**-7
 # Bytes of an array whose axes are exchanged in memory; raised, an unknown file takes several times as long.
 MAX_REORDERED_BYTES = 1 << 25
 
@@ -641,20 +643,17 @@ def distance_of(table: Tabular) -> str | None:
     for lines in arrays_of(table):
         for profile in profiles(lines) if len(lines.shape) > 1 else ():
             dense = profile.by == "distance" and profile.form == "dense" and profile.queries > 2
-            values, at = profile.seen
-            if not dense or len(np.unique(values)) < 2 or not _by_distance(lines, profile):
+            if not dense or len(np.unique(profile.seen[0])) < 2 or not _by_distance(lines, profile):
                 continue
-            whole = {"key minus query": at, "query minus key": -at, "its size": abs(at), "minus its size": -abs(at)}
-            for what, number in whole.items() if profile.heads == 1 else ():
-                added = float(values[0, 0] - number[0])
-                if np.array_equal(values[0], number + added):
-                    return f"the distance, {what}{f' plus {added:g}' if added else ''}, for each pair"
             what = f"a bias of {profile.heads} heads" if profile.heads > 1 else "a matrix"
-            for by, number in (("the distance", np.abs(profile.at)), ("key minus query", profile.at)):
-                factors = profile.slopes(number, np.ones(len(profile.at), bool))
-                if factors is not None and np.isfinite(factors).all():
+            (values, at), added = profile.seen, float(profile.values[0, profile.at == 0][0])
+            near = 0.0 if profile.integral else MAX_FACTOR_GAP
+            for by, number in (("the distance", np.abs(at)), ("key minus query", at)):
+                factors = (values - added) @ number / (number @ number)
+                if np.allclose(values - added, np.outer(factors, number), near, 0.0) and factors.any():
                     some = ", ".join(f"{factor:.4g}" for factor in factors[:4]) + " .." * (len(factors) > 4)
-                    return f"{what}: {some} times {by}"
+                    hidden = ", under a causal mask" * bool(profile.masked)
+                    return f"{what}: {some} times {by}" + f" plus {added:g}" * bool(added) + hidden
             return f"{what} that depends on key minus query alone; no recipe was found"
     return None
 

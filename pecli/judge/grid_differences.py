@@ -451,10 +451,8 @@ def _added_words(
 ) -> Iterator[Finding]:  # fmt: skip
     """Yield numbers that are added to coordinates: of all rows, or of some runs of them."""
     added, edges = _edges(streams)
-    patches, spaces = (
-        keys.get("coordinates", "index") != "index",
-        [_space(own) for own in want.T],
-    )  # shares of the sides
+    patches = keys.get("coordinates", "index") != "index"  # shares of the sides
+    spaces = [_space(own) for own in want.T]
     units = np.array(spaces if keys.get("normalize") == "true" else [1.0] * len(names))  # cells are counted
     for first, stop in pairwise(edges):
         moved, shifts = np.flatnonzero(added[first]).tolist(), added[first] * spaces / units

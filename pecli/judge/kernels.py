@@ -283,7 +283,7 @@ def kernels(applied: AppliedRotation, *, moved: bool = True) -> Iterator[tuple[s
         Whether faults of the positions are among them.
     """
     pairs, width, whole = applied.pairs, applied.rotary, applied.x.shape[-1]
-    for times, text in ((0, "not rotated at all: the outputs are the inputs"), (2, TWICE), (3, THRICE)):
+    for times, text in ((0, "not rotated at all: the outputs are the inputs"), (2, TWICE)):
         yield text, partial(applied.rotated, times=times)
     for other in PAIRINGS:
         if other != pairs:
@@ -319,7 +319,7 @@ def kernels(applied: AppliedRotation, *, moved: bool = True) -> Iterator[tuple[s
 
 def _positions(applied: AppliedRotation) -> Iterator[tuple[str, Integers]]:
     """Yield other positions of every vector: what kernels count instead."""
-    (b, h, n), at, (batches, heads, rows, _) = applied.index, applied.at, applied.x.shape
+    (b, h, n), at, (batches, _, rows, _) = applied.index, applied.at, applied.x.shape
     own = applied.by_batch
     yield "positions begin at 0, as those of a first step", at - own[b, 0]
     yield "every batch has the positions of the first one", own[0, n]
@@ -331,8 +331,6 @@ def _positions(applied: AppliedRotation) -> Iterator[tuple[str, Integers]]:
     yield f"positions run along the {first}: a vector of head h has position h", h
     yield "positions run along the batch: a vector of batch b has position b", b
     yield "positions are not reset for each batch: they go on where the last one ended", at + b * rows
-    yield "positions run on over heads and rows: head h begins at h times the rows", at + h * rows
-    yield "positions count rows and heads together: p times the heads, plus the head", n * heads + h
     yield "positions run backwards", at.max() + at.min() - at
 
 
@@ -399,7 +397,7 @@ def pairing_text(taken: Pairs, own: Pairs) -> str:
     return "{} pairs were rotated where {} ones were expected".format(*words)
 
 
-TWICE, THRICE = "it was rotated twice, or by twice the angle", "it was rotated three times"
+TWICE = "it was rotated twice, or by twice the angle"
 
 
 # Type that cosines and sines measured from outputs of a type are rounded to, which hides the outputs' own rounding.
@@ -465,7 +463,6 @@ RELATIVE = {
     TWICE: "it is the expected tensor, rotated once more: rotated twice, or the expected one not at all",
     "positions are off by one: row p has position p + 1": "positions are 1 later",
     "positions are off by one: row p has position p - 1": "positions are 1 earlier",
-    THRICE: "it is the expected tensor, rotated twice more: the expected one was rotated in the other sense",
 }
 # Published bases that are tried where no recipe says one; each takes a tenth of a second.
 COMMON_BASES = 4
