@@ -118,7 +118,9 @@ class Description(NamedTuple):
     @property
     def other(self) -> float:
         """Cost of another step and of other frequencies."""
-        return OTHER_STEP * (self.name.step != self.want.step) + OTHER_FREQUENCIES * (self.kind == "frequency")
+        step, own = self.name.step, self.want.step
+        other = step != own and (step != -own or bool(self.name.phase))
+        return OTHER_STEP * other + OTHER_FREQUENCIES * (self.kind == "frequency")
 
     @property
     def merit(self) -> tuple[float, float, float]:
@@ -727,21 +729,26 @@ def _rows(name: waves.WaveName, want: Expected) -> Iterator[Finding]:
     yield Finding("rows", text)
 
 
+# Of a step that is no decimal and was written with 12 digits, relative.
+MAX_STEP_ERROR = 1e-9
+
+
 def _positions(name: waves.WaveName, want: Expected) -> Iterator[Finding]:
     """Yield the findings on another first position or another step."""
     count = name.measured.planes[0].rows
     if count > 1 and name.step == -want.step and name.start == want.start + want.step * (count - 1):
         yield Finding("rows", "the rows are reversed: the last one stands first")
         return
-    other = name.step != want.step and count > 1
+    other = abs(name.step / want.step - 1) > MAX_STEP_ERROR and count > 1
     if other:
         over, own = name.step.denominator, fraction_text(want.step)
         if name.step.numerator == 1 and over in (count, count - 1):
             length = "the number of rows" if over == count else "the last row's number"
             text = f"positions are divided by {over}, {length}: step 1/{over} where {own} was expected"
         else:
-            step, back = fraction_text(abs(name.step)), " and backward" if name.step / want.step < 0 else ""
-            text = f"positions advance by {step}{back} where {own} was expected (step {step})"
+            back = " and backward" * (name.step / want.step < 0)
+            step = fraction_text(abs(name.step) if back else name.step)
+            text = f"positions advance by {step}{back} where {own} was expected (step {fraction_text(name.step)})"
         yield Finding("step", text)
     if name.start != want.start and (count == want.rows or name.start < want.start or other):
         text = f"positions start at {fraction_text(name.start)} where {fraction_text(want.start)} was expected"

@@ -6,7 +6,6 @@ import math
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from decimal import Context, Decimal
 from itertools import chain, product
 
 import numpy as np
@@ -22,7 +21,6 @@ from pecli.judge.orders import numbered, numbered_are
 from pecli.judge.planes import EPSILON, Plane, effective_dtype, exchanged, is_zero, planes_of, rounded, rows_of, unit
 from pecli.judge.signal import MAX_ROW, Measured, follows_waves, lone_readings, measured_readings, wave_groups, wrapped
 from pecli.numbers.blocks import in_blocks
-from pecli.numbers.decimals import digits, number_text
 from pecli.numbers.printing import limit, percent
 from pecli.numbers.rounding import Floats, Integers, floats
 from pecli.spec.catalogue import CATALOGUE
@@ -131,6 +129,8 @@ HIDING = {"float16": 3, "float32": 7}
 MAX_VALUES = 1 << 20
 # The coarse type of a recipe, and notes about it.
 DTYPE = re.compile(",dtype=[a-z0-9]+")
+# A base of six digits, which few columns of a wider table with a usual base have.
+FITTED_BASE = re.compile("base=([0-9][.]?){6}(?<!0)(,|$)")
 WITHIN = re.compile("every value within|[0-9,]+ (of [0-9,]+ )?values (within|do not fit)")
 
 
@@ -154,7 +154,8 @@ def identify_digits(table: Tabular) -> Identification | None:
     words, stored = digits_text(digits, significant), max((a.dtype for a in chosen), key=EPSILON.__getitem__)
     hiding = [kind for kind, least in HIDING.items() if digits >= least and EPSILON[kind] > EPSILON[stored]]
     hidden = [_identified(InMemory({name: v.astype(kind) for name, v in arrays.items()})) for kind in hiding[::-1]]
-    found = [_without_type(one) for one in hidden if one.recipe or one.nearest]
+    own = [_without_type(one) for one in hidden if one.recipe or one.nearest]
+    found = [one for one in own if not FITTED_BASE.search(one.recipe or "")]
     for phases, of in ((0.0, "the exact one"), (EPSILON["float32"], "that of float32 phases, within their error,")):
         for one in found:
             exact = table_like(read_source(f"{one.recipe},dtype=float64"), table)
@@ -171,8 +172,8 @@ def identify_digits(table: Tabular) -> Identification | None:
                 notes = (f"every value is {of}{' cut' * ('cut' in ways)} to {words}", *one.notes)
                 return replace(one, confidence="sure", arithmetic=words, notes=notes, equal=0.0, measured=())
     other = NONE if significant else identify_printed(table, digits)
-    if other.recipe is None and found and hidden[0].recipe:
-        return replace(found[0], confidence="likely", notes=(f"printed with {words}", *found[0].notes))
+    if other.recipe is None and own and hidden[0].recipe:
+        return replace(own[0], confidence="likely", notes=(f"printed with {words}", *own[0].notes))
     return other if other.recipe else None
 
 
@@ -246,7 +247,7 @@ MIN_EQUAL_FITTED = {"float32": 0.8, "float16": 0.97, "bfloat16": 0.97}
 # Share of the values that the nearest recipe of an unknown table must give; of less, another one may be as near.
 MIN_EXPLAINED_NEAREST = 0.5
 # Fitted digits beyond which a recipe that explains everything is likely and not sure: others may do so too.
-MAX_FITTED = 9.0
+MAX_FITTED, MAX_NARROW_FITTED = 9.0, 5.5
 # Below these pairs, or below these rows with fewer pairs than the last, only published parameters are sure.
 MIN_SURE_ROWS, MIN_SURE_PAIRS, MIN_SURE_COLUMNS = 8, 4, 16
 # Of evenly spaced frequencies, between the widest and the narrowest gap, relative to their range.
@@ -446,20 +447,10 @@ def _judged(names: list[waves.WaveName], measured: Measured) -> Identification:
     best, found = waves.verified(with_blank_row(names[0]))
     if found.explained < MIN_EXPLAINED:
         return _measured_only(measured, best, found.explained)
-    for others in (_rounder, _emulated) if measured.dtype in waves.LOW_TYPES and found.equal < found.count else ():
-        for one, own in map(waves.verified, others(best)):
-            best, found = (one, own) if own.equal > found.equal else (best, found)
+    for other in _emulated(best) if measured.dtype in waves.LOW_TYPES and found.equal < found.count else ():
+        one, own = waves.verified(other)
+        best, found = (one, own) if own.equal > found.equal else (best, found)
     return described(best, found, names)
-
-
-def _rounder(name: waves.WaveName) -> Iterator[waves.WaveName]:
-    """Yield names whose base or factor has fewer digits: the errors of narrow types may hide the round number."""
-    for key, text in name.named.keys.items():
-        for count in range(1, digits(Decimal(text)) if key in ("base", "factor") else 1):
-            value = number_text(Context(count).create_decimal(text))
-            named = replace(name.named, keys={**name.named.keys, key: value})
-            if value != text and (one := waves.fitted(name.measured, name.encoding, named)) is not None:
-                yield one
 
 
 def _emulated(name: waves.WaveName) -> Iterator[waves.WaveName]:
@@ -490,10 +481,12 @@ def described(name: waves.WaveName, found: Tally, names: Sequence[waves.WaveName
     if way.name == "float64" and found.equal == found.count:
         way = replace(way, name="exact")
     notes = list(structure_notes(name))
-    determined = name.cost <= MAX_FITTED and name.magnitude == name.named.magnitude
+    narrow = measured.dtype in waves.LOW_TYPES
+    determined = name.cost <= (MAX_NARROW_FITTED if narrow else MAX_FITTED)
+    determined &= name.magnitude == name.named.magnitude
     rows, pairs = measured.planes[0].rows, measured.pairs.count
     determined &= rows > 1 or name.start != 0  # of every base, row 0 holds ones and zeros
-    if pairs < MIN_SURE_PAIRS or (rows < MIN_SURE_ROWS and pairs < MIN_SURE_COLUMNS):
+    if pairs < MIN_SURE_PAIRS or (rows < MIN_SURE_ROWS and (narrow or pairs < MIN_SURE_COLUMNS)):
         determined &= name.cost <= 1.0 and not measured.reading.is_angles
     if name.named.fitted:
         determined &= found.equal >= MIN_EQUAL_FITTED.get(measured.dtype, 0.0) * found.count
@@ -652,7 +645,7 @@ def _measured_only(measured: Measured, nearest: waves.WaveName | None, explained
 
 LAYOUT_WORDS = {
     "half": "half-split, each stands twice", "interleaved": "interleaved, each stands twice", "split": "in two arrays",
-    "concat": "in two halves", "sin-cos": "in two halves, sines first", "alternate": "in neighbouring columns",
+    "concat": "in two halves", "sin-cos": "in two halves", "alternate": "in neighbouring columns",
     "pairs": "in pairs", "complex": "complex",
 }  # fmt: skip
 

@@ -327,7 +327,8 @@ def measure(reading: Reading, rows: Integers, dtype: str) -> Signal | None:
             typical = float(np.median(magnitudes[around]))
             magnitudes = np.where(~around & (np.abs(magnitudes / typical - 1) < 0.01), typical, magnitudes)
         low, high = np.minimum(np.abs(cos), np.abs(sin)), np.maximum(np.abs(cos), np.abs(sin))
-        noise = NOISE * EPSILON[dtype] * np.maximum((low / high).max(axis=0), 2.0**-40)
+        least = 2.0**-14 if dtype == "float16" else 2.0**-40  # below it float16 has fewer digits
+        noise = NOISE * EPSILON[dtype] * np.maximum((low / high).max(axis=0), least)
         unit = phasors(cos / magnitudes, sin / magnitudes)
         steps, errors, first = _steps(unit, own, noise)
         still = (low == 0).all(axis=0) & (np.ptp(cos, axis=0) == 0) & (len(own) > 1)

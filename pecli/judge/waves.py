@@ -7,8 +7,10 @@ The frequencies of float32 code differ by some units from library to library and
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from decimal import Context, Decimal
 from fractions import Fraction
 from functools import cached_property
 from itertools import chain, product
@@ -22,10 +24,10 @@ from pecli.judge.description import BlockDifferences, Tally
 from pecli.judge.planes import TF32, Floats, Integers, Plane, planes_of, rounded, unit
 from pecli.judge.signal import NEAR_ROWS, Measured, Signal, positions_in_steps, wrapped
 from pecli.numbers.blocks import in_blocks
-from pecli.numbers.decimals import decimal_exactly, digits, shortest
+from pecli.numbers.decimals import decimal_exactly, digits, number_text, shortest
 from pecli.numbers.positions import fraction_text
 from pecli.spec.catalogue import CATALOGUE
-from pecli.spec.measured import PUBLISHED_FACTORS, Named
+from pecli.spec.measured import MAX_SIZE_DIGITS, PUBLISHED_BASES, PUBLISHED_FACTORS, Named
 from pecli.spec.plans import Waves
 from pecli.spec.recipe import Recipe, join_recipe
 from pecli.tables.alignment import DOUBLED
@@ -60,11 +62,9 @@ GLANCE_STEP, MAX_WAYS = 4, 3
 MAX_SERIES = 0.12
 # Values compared at a time: a few float64 copies of them fit the caches of one core; of more, each costs 5 ns more.
 BLOCK_VALUES = 1 << 16
-# Digits of a magnitude that somebody chose; of a longer one the measured value is nearer.
-MAX_SIZE_DIGITS = 5
 # Digits that a name may be longer by which gives all values where another gives none; libraries' frequencies make 0.02
-# of the values equal or unequal by chance.
-UNEQUAL_COST = 8.0
+# of the values equal or unequal by chance, but hardly any of narrow types.
+UNEQUAL_COST, NARROW_UNEQUAL_COST = 8.0, 100.0
 # Digits that a magnitude counts for which the parameters do not give.
 OTHER_SIZE = 3.0
 LOW_TYPES = ("bfloat16", "float16")
@@ -186,7 +186,8 @@ def ways(exact: Floats, singles: Callable[[str], Floats], dtype: str, positions:
     """
     wide = [Way("float64" if dtype == "float64" else "exact", exact)]
     plain = singles("float64")
-    wide += [Way("float32", plain, "float32", "float32"), Way("float32", plain)]
+    held = plain if np.array_equal(rounded(positions, "float32"), positions) else singles("float32")
+    wide += [Way("float32", held, "float32", "float32"), Way("float32", plain)]
     if 1 < len(exact) <= MAX_RUNNING and (exact > 0).all():
         wide.append(Way("float32", exact, "float32", "float32", running=True))
     narrow = []
@@ -277,11 +278,14 @@ class WaveName:
     @property
     def misfit(self) -> float:
         """Its cost, and that of the sampled values that are not equal."""
-        return self.cost + UNEQUAL_COST * (1 - self.equal)
+        return self.cost + (1 - self.equal) * (
+            NARROW_UNEQUAL_COST if self.measured.dtype in LOW_TYPES else UNEQUAL_COST
+        )
 
     def positions(self, rows: Floats | Integers) -> Floats:
         """Return the positions of rows."""
-        found: Floats = float(self.start) + float(self.step) * np.asarray(rows, np.float64)
+        over = math.lcm(self.start.denominator, self.step.denominator)  # a row of position 0 holds exactly 0
+        found: Floats = (float(self.start * over) + float(self.step * over) * np.asarray(rows, np.float64)) / over
         return found
 
     def computed(self) -> WaveName | None:
@@ -344,7 +348,8 @@ def recipe_of(name: WaveName) -> str:
     if name.start:
         keys["start"] = fraction_text(name.start)
     if name.step != 1:
-        keys["step"] = fraction_text(name.step)
+        text = fraction_text(name.step)
+        keys["step"] = f"{float(name.step):.12g}" if "/" in text else text
     keys |= name.named.table
     if measured.dtype != "float32":
         keys["dtype"] = measured.dtype
@@ -397,7 +402,9 @@ class Expectation:
             return Circle.of(positions[:, None] * w)
         c, s, (_, cos, sin) = np.cos(positions[0] * w), np.sin(positions[0] * w), self._first
         cos, sin = cos[: stop - start], sin[: stop - start]
-        return Circle(positions[:, None] * w, c * cos - s * sin, s * cos + c * sin)
+        found = Circle(positions[:, None] * w, c * cos - s * sin, s * cos + c * sin)
+        found.cos[positions == 0], found.sin[positions == 0] = 1.0, 0.0  # the theorem leaves 1e-13 of a sine of 0
+        return found
 
     def made(self, circle: Circle, positions: Floats, way: Way | None = None) -> Sequence[Floats]:
         """Return the values at the places of the cosines and of the sines, by the phase of the name."""
@@ -575,6 +582,10 @@ QUARTER_WORDS = {
 }
 # Fitted digits below which a name that explains every sampled value needs no rival.
 MAX_PLAIN_COST = 1.6
+# Of a parameter, relative: for its derivative, and how far off the values may show it to be; how often that is done.
+SHIFT, MAX_SHIFT, SHARPENINGS = 1e-4, 0.02, 3
+# Largest change of a value that is linear in a parameter, and share of the values that a shorter number may lose.
+MAX_CHANGE, MAX_LOSS = 0.3, 1e-3
 # Whole turns of the slowest pair, in both directions, within which the first position is searched.
 MAX_TURNS = 12
 # Share of the sampled values that must be explained where rows are at other places than start and step give.
@@ -623,12 +634,68 @@ def _names(measured: Measured) -> list[WaveName]:
         found.sort(key=merit)
         if found and _plain(found[0]):
             break
+    if found and measured.dtype in LOW_TYPES and found[0].equal < 1:
+        found = sorted([*found, *_sharper(found[0])], key=merit)
     return found
+
+
+def _sharper(name: WaveName) -> Iterator[WaveName]:
+    """Yield names with another base or factor: shorter ones, and the shortest that gives most values.
+
+    Errors of narrow types that the values share hide the round number.
+    """
+    for key, text in {"base": "10000", **name.named.keys}.items():
+        if key in ("base", "factor"):
+            shorter = (Context(count).create_decimal(text) for count in range(1, digits(Decimal(text))))
+            for value in dict.fromkeys((*shorter, _by_values(name, key, float(text)))):
+                cost = name.named.fitted + digits(value) - digits(Decimal(text))
+                one = _with(name, key, number_text(value), cost) if value != Decimal(text) else None
+                found = one and fitted(name.measured, name.encoding, one)
+                yield from [found] if found else []
+
+
+def _with(name: WaveName, key: str, text: str, cost: float = 0.0) -> Named | None:
+    keys = {**name.named.keys, key: text}
+    plain = {k: v for k, v in keys.items() if (k, v) != ("base", "10000")}
+    return exactly(name.encoding, replace(name.named, keys=plain, fitted=cost))
+
+
+def _by_values(name: WaveName, key: str, value: float) -> Decimal:
+    """Return the shortest number for a parameter with which the most sampled values are equal, or nearly so.
+
+    Each value allows an interval, by half a unit of its rounding.
+    """
+    measured, expected, doubt = name.measured, Expectation(name), MAX_SHIFT
+    few = np.searchsorted(measured.rows, measured.signal.rows)
+    few = few[:: 1 + len(few) * len(name.named.frequencies) // SAMPLE_VALUES]
+    have = [at.of(measured.reading.values)[few] for at in expected.places]
+    positions, low, high = name.positions(measured.rows[few]), 0.0, 0.0
+    for _ in range(SHARPENINGS):
+        both = [_with(name, key, repr(value * (1 + shift))) for shift in (0, SHIFT)]
+        circles = [Circle.of(positions[:, None] * named.frequencies) for named in both if named]
+        if len(circles) < len(both):
+            break
+        ends = []
+        for v, x, moved in zip(have, *(expected.made(circle, positions) for circle in circles), strict=False):
+            slope, half = (moved - x) / math.log1p(SHIFT), unit(v, measured.dtype) / 2
+            size = np.abs(slope)
+            use = (size > 0) & (size * doubt < MAX_CHANGE) & (np.abs(v - x) <= size * doubt + half)
+            middle, wide = (v - x)[use] / slope[use], half[use] / size[use]
+            ends.append(np.stack([middle - wide, middle + wide]))
+        edges = np.concatenate(ends, axis=1)
+        if not edges.size:
+            break
+        order = np.argsort(edges, axis=None)
+        counts = np.cumsum(np.where(order < edges.shape[1], 1, -1))
+        good = np.flatnonzero(counts >= counts.max(initial=0) - MAX_LOSS * edges.shape[1])
+        low, high = edges.ravel()[order[[good[0], good[-1] + 1]]]
+        value, doubt = value * math.exp((low + high) / 2), high - low
+    return shortest(*(value * math.exp(sign * (high - low) / 2) for sign in (-1, 1)))
 
 
 def merit(name: WaveName) -> tuple[float, float, float]:
     """Return the sort key of names: the share of values explained, then fitted digits and unequal values."""
-    return -round(name.explained, 2), name.misfit, -name.equal
+    return -math.floor(100 * name.explained), name.misfit, -name.equal
 
 
 def fitted(
@@ -643,8 +710,8 @@ def fitted(
     if found is None:
         return None
     if exact and measured.reading.is_angles:  # what rises by other steps, or all alike, is a bias or has no name
-        moving = found.frequencies[found.frequencies > 0]
-        if found.frequencies[0] != 1 or moving.min() == 1:
+        moving, own = found.frequencies[found.frequencies > 0], named.keys.get("base", "10000")
+        if moving.min() == moving.max() or (found.frequencies[0] * named.step != 1 and own not in PUBLISHED_BASES):
             return None
     named, best = found, None
     phases = LONE_PHASES if measured.reading.is_alone else {"": 0.0} if measured.reading.is_angles else PHASES

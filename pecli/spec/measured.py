@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from fractions import Fraction
+from itertools import product
 from typing import NamedTuple
 
 import numpy as np
@@ -37,6 +38,8 @@ TURN = Fraction("6.283185307179586")
 ANGLE_UNITS = ("3.141592653589793", "6.283185307179586", "57.29577951308232", "0.017453292519943295")
 # Digits of a step that somebody chose; with 6, roundings of bfloat16 frequencies are named as steps.
 MAX_STEP_DIGITS = 4
+# Digits of a magnitude that somebody chose; of a longer one the measured value is nearer.
+MAX_SIZE_DIGITS = 5
 MAX_BASE = 1e30
 # Bases that are tried for one series.
 MAX_BASES = 4
@@ -89,6 +92,12 @@ class Pairs:
     def count(self) -> int:
         """Number of pairs."""
         return len(self.steps)
+
+    @property
+    def size(self) -> Decimal:
+        """The magnitude, as a short decimal within its error if there is one."""
+        found = shortest(*(self.magnitude * (1 + 2 * sign * self.magnitude_error) for sign in (-1, 1)))
+        return found if digits(found) <= MAX_SIZE_DIGITS else Decimal(f"{self.magnitude:.8g}")
 
     def at(self, level: float) -> Pairs:
         """Return the same with another relative error of the frequencies."""
@@ -163,12 +172,21 @@ class Pairs:
                 yield low, high
 
     def positions_a_row(self, exponents: Floats) -> Iterator[Fraction]:
-        """Yield the factors of such a series that somebody would choose."""
+        """Yield the factors of such a series that somebody would choose, over the number of rows or gaps if need be."""
         for low, high in self.scales(exponents):
-            number = shortest(low, high)
-            yield from [Fraction(number)] if digits(number) <= MAX_STEP_DIGITS else []
-            units = (Fraction(text) for text in ANGLE_UNITS if low <= float(text) <= high)
+            for count in (1, self.rows, self.rows - 1):
+                number = shortest(low * count, high * count)
+                if digits(number) <= MAX_STEP_DIGITS and (count == 1 or number == number.to_integral_value()):
+                    yield Fraction(number) / max(1, count)
+                    break
+            parts = product(map(Fraction, ANGLE_UNITS), {1, max(1, self.rows), max(1, self.rows - 1)})
+            units = (unit / count for unit, count in parts if low <= float(unit / count) <= high)
             yield from (unit for unit in units if unit.numerator * self.rows < LARGEST_MULTIPLE)
+
+    def step_digits(self, step: Fraction) -> float:
+        """Return the cost of positions a row in digits, of what is divided by the number of rows or gaps one more."""
+        over = [1 + plain_digits(step * n, ANGLE_UNITS) for n in (self.rows - 1, self.rows) if n > 1]
+        return min([plain_digits(step, ANGLE_UNITS), *over])
 
 
 @dataclass(frozen=True)

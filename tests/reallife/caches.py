@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import product
 
 import numpy as np
 
@@ -506,3 +507,66 @@ for sides, base_size, scale in (((5, 9), 9, 2), ((8, 12), 16, 1.875), ((10, 6), 
         lambda sides=sides, size=base_size, scale=scale: diffusers_2d(80, sides, size, scale).astype(F32),
         "get_2d_sincos_pos_embed with base_size and interpolation_scale",
     )
+
+for base, kind in product((82684, 1638400, 12340000, 74300), (bf16, half)):
+    cache_of(
+        f"base {base} in {kind.__name__}",
+        f"rope:dim=128,base={base},layout=half,dtype={'bfloat16' if kind is bf16 else 'float16'}",
+        lambda base=base, kind=kind: {name: kind(values) for name, values in cache(inv32(128, base), 128).items()},
+        "long-context models: the values fix more digits of the base than one value of the type has",
+    )
+
+
+def timesteps(t: np.ndarray, d: int, *, cosines_first: bool = True) -> np.ndarray:
+    """Diffusers' get_timestep_embedding of float32 time steps."""
+    a = t.astype(F32)[:, None] * np.exp(-math.log(10000) * np.arange(d // 2, dtype=F32) / F32(d // 2)).astype(F32)
+    parts = [np.cos(a), np.sin(a)] if cosines_first else [np.sin(a), np.cos(a)]
+    return np.concatenate(parts, 1)
+
+
+for n in (20, 25, 30, 50):
+    cache_of(
+        f"time steps of Euler's scheduler, {n} steps",
+        f"sinusoidal:dim=320,order=cos-sin,start=999,step={-999 / (n - 1):.12g}",
+        lambda n=n: timesteps(np.linspace(0, 999, n)[::-1], 320),
+        "EulerDiscreteScheduler: linspace from 999 to 0",
+    )
+
+cache_of(
+    "time steps of flow matching, 28 steps",
+    f"sinusoidal:dim=256,order=cos-sin,start=1000,step={-1000 / 28:.12g}",
+    lambda: timesteps(np.linspace(1, 1 / 28, 28).astype(F32) * F32(1000), 256),
+    "Stable Diffusion 3 and Flux: 1 to 1/n, times 1000",
+)
+
+cache_of(
+    "positions over the length, in turns",
+    f"sinusoidal:dim=64,order=sin-cos,step={2 * math.pi / 30:.12g}",
+    lambda: timesteps(np.arange(30) / 30 * 2 * np.pi, 64, cosines_first=False),
+    "DAB-DETR's scale of normalised positions",
+)
+
+for factor in (3, 1.5, 6, 2):
+    cache_of(
+        f"angles of interpolation factor {factor}",
+        f"rope:dim=64,scaling=linear,factor={factor},layout=angles",
+        lambda factor=factor: {
+            "freqs": widen((np.arange(100, dtype=F32) / F32(factor))[:, None] * inv32(64), "interleaved")
+        },
+        "x-transformers and rotary-embedding-torch divide the positions",
+    )
+
+for d in (128, 384, 512, 768, 1024):
+    cache_of(
+        f"scaled sinusoid of width {d}",
+        f"sinusoidal:dim={d},order=sin-cos,amplitude={d**-0.5!r}",
+        lambda d=d: timesteps(np.arange(40), d, cosines_first=False) * F32(d**-0.5),
+        "x-transformers' ScaledSinusoidalEmbedding: times 1/sqrt(dim)",
+    )
+
+cache_of(
+    "yarn, mscale 1 over mscale_all_dim 0.8",
+    "rope:dim=64,scaling=yarn,original-max=4096,factor=40,attention-factor=1.0569663,layout=half",
+    lambda: cache(yarn(64, 1e4, 40, 4096), 200, magnitude=(0.1 * math.log(40) + 1) / (0.08 * math.log(40) + 1)),
+    "the quotient of the two is no default of YaRN",
+)

@@ -2027,3 +2027,21 @@ for how, words in (
             f"phases of bfloat16, {how} from {start}", "rope:dim=64", lambda how=how, start=start: phases(how, start),
             words, "positions bfloat16", "start", pairs="half", start=start,
         )  # fmt: skip
+
+mistake(
+    "attention factor of yarn in float16 where 1 was expected",
+    "rope:dim=64,base=500000,scaling=yarn,factor=4,original-max=8192,attention-factor=1,layout=half,dtype=float16",
+    lambda: each(cache(yarn(64, 5e5, 4, 8192), 200, magnitude=0.1 * math.log(4) + 1), half),
+    "attention.factor",
+    "scaling magnitude",
+    never="no attention-factor",
+)
+
+mistake(
+    "positions count down, as in relative tables",
+    "sinusoidal:dim=64",
+    lambda: waves(angles(inv32(64), 0, positions=np.arange(49, -50, -1)), "interleaved"),
+    "backward",
+    "positions",
+    never="sign of sin",
+)

@@ -11,12 +11,12 @@ from functools import partial
 
 import numpy as np
 
-from pecli.numbers.decimals import CONTEXT, decimal_of, digits, number_text, power, shortest
+from pecli.numbers.decimals import CONTEXT, decimal_of, digits, number_text, power
 from pecli.spec.hooks import Change, parameter_text
-from pecli.spec.measured import ANGLE_UNITS, PUBLISHED_BASES, TURN, Named, Pairs, plain_digits
+from pecli.spec.measured import PUBLISHED_BASES, TURN, Named, Pairs, plain_digits
 from pecli.spec.plans import Waves
 
-# Digits of a scale or an amplitude that somebody chose.
+# Digits that a measured amplitude counts at most.
 MAX_SCALE_DIGITS = 4
 # Digits that cosines before sines in one array count against a sinusoid at consecutive positions: a server's rotary
 # cache is written so. Timesteps of a diffusion model have a step, which counts against such a cache as much.
@@ -30,16 +30,21 @@ def identify(pairs: Pairs) -> Iterator[Named]:
         return
     order = {} if found[0]["order"] == "interleaved" else found[0]
     cosine_first = COSINE_FIRST if order and not pairs.sine_first else 0.0
-    size = pairs.magnitude * (1 - 2 * pairs.magnitude_error), pairs.magnitude * (1 + 2 * pairs.magnitude_error)
-    amplitude = Decimal(1) if size[0] <= 1 <= size[1] else shortest(*size)
-    if digits(amplitude) > MAX_SCALE_DIGITS:
-        amplitude = Decimal(1)
+    amplitude, doubt = _amplitude(pairs)
     own = {"dim": str(pairs.width), **order} | ({} if amplitude == 1 else {"amplitude": number_text(amplitude)})
-    doubt = 0.0 if amplitude == 1 else 0.5 + digits(amplitude)
     for odd, half in _halves(pairs):
         for named in _series(pairs, half):
             cost = named.fitted + doubt + 0.25 * bool(odd) + cosine_first * (named.step == 1)
             yield replace(named, keys={**own, **odd, **named.keys}, fitted=cost, magnitude=float(amplitude))
+
+
+def _amplitude(pairs: Pairs) -> tuple[Decimal, float]:
+    """Return 1, the square root of the width or its inverse, or the shortest decimal measured, with its cost."""
+    low, high = (pairs.magnitude * (1 + 2 * sign * pairs.magnitude_error) for sign in (-1, 1))
+    for usual, cost in ((1.0, 0.0), (pairs.width**-0.5, 1.0), (pairs.width**0.5, 1.0)):
+        if low <= usual <= high:
+            return Decimal(repr(usual)), cost
+    return pairs.size, 0.5 + min(digits(pairs.size), MAX_SCALE_DIGITS)
 
 
 def _halves(pairs: Pairs) -> list[tuple[dict[str, str], Fraction]]:
@@ -69,7 +74,7 @@ def _series(pairs: Pairs, half: Fraction) -> Iterator[Named]:
                 if scale == TURN:
                     yield Named({**keys, "turns": "true"}, frequencies * times, Fraction(1), cost)
                 else:
-                    cost += plain_digits(scale, ANGLE_UNITS) + 0.5 if scale != 1 else 0.0
+                    cost += pairs.step_digits(scale) + 0.5 if scale != 1 else 0.0
                     yield Named(keys, frequencies, scale, cost)
 
 

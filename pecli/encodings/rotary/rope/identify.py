@@ -13,7 +13,7 @@ import numpy as np
 
 from pecli.numbers.decimals import digits, number_text, shortest
 from pecli.numbers.rounding import Floats
-from pecli.spec.measured import ANGLE_UNITS, LENGTHS, PUBLISHED_BASES, PUBLISHED_FACTORS, Named, Pairs, plain_digits
+from pecli.spec.measured import LENGTHS, PUBLISHED_BASES, PUBLISHED_FACTORS, Named, Pairs, plain_digits
 
 # Parameters of a ramp, the share of the plain frequency in each pair, and what the parameters cost in digits.
 Ramp = tuple[dict[str, str], Floats, float]
@@ -104,7 +104,7 @@ def _series(pairs: Pairs, base: Decimal, exponents: Floats, tail: dict[str, str]
         keys |= {"factor": number_text(factor)} if tail else {"scaling": "linear", "factor": number_text(factor)}
         cost += plain_digits(factor, PUBLISHED_FACTORS) + 0.5
     if step != 1:
-        cost += plain_digits(step, ANGLE_UNITS) + 0.5
+        cost += pairs.step_digits(step) + 0.5
     return Named(keys, plain / times, step, cost)
 
 
@@ -249,8 +249,11 @@ def _with_magnitude(pairs: Pairs, keys: dict[str, str], frequencies: Floats, cos
     near = 2 * pairs.magnitude_error
     if np.isnan(pairs.magnitude) or abs(pairs.magnitude / own - 1) <= near:
         yield Named({**keys, "scaling": "yarn"}, frequencies, Fraction(1), cost, magnitude=own)
-    else:
+    elif abs(pairs.magnitude - 1) <= near:
         yield Named({**keys, "scaling": "ntk-by-parts"}, frequencies, Fraction(1), cost + 0.5)
+    else:
+        given = {**keys, "scaling": "yarn", "attention-factor": number_text(pairs.size)}
+        yield Named(given, frequencies, Fraction(1), cost + 2.0, magnitude=float(pairs.size))
 
 
 def differences(have: Mapping[str, str], want: Mapping[str, str]) -> list[str]:
@@ -284,8 +287,7 @@ def differences(have: Mapping[str, str], want: Mapping[str, str]) -> list[str]:
         found += [_other_base(str(base), str(meant))] if base != meant else []
         for key in dict.fromkeys((*other, *own)):
             if own.get(key) != other.get(key):
-                one = f"{key} {own[key]}" if key in own else f"no {key}"
-                found.append(f"{one} where {other.get(key, 'none')} was expected")
+                found.append(f"{key} {_number(own, key)} where {_number(other, key)} was expected")
     rotates, expects = _rotary_width(have), _rotary_width(want)
     part = "rotary width" if expects != int(want["dim"]) else "dim"
     return found + [f"{part} {rotates} where {expects} was expected"] * (rotates != expects)
@@ -319,11 +321,20 @@ def _other_base(base: str, meant: str) -> str:
 COMMON = ("dim", "rotary-dim", "partial", "base", "scaling")
 
 
+USUAL = {"beta-fast": "32", "beta-slow": "1", "low-freq-factor": "1", "high-freq-factor": "4", "ramp": "index",
+         "truncate": "true", "coefficient": "0.1"}  # fmt: skip
+
+
 def _numbers(keys: Mapping[str, str]) -> str:
-    usual = {"beta-fast": "32", "beta-slow": "1", "low-freq-factor": "1", "high-freq-factor": "4", "ramp": "index",
-             "truncate": "true", "coefficient": "0.1"}  # fmt: skip
-    named = (f"{key} {value}" for key, value in keys.items() if usual.get(key) != value and "+" not in value)
+    named = (f"{key} {value}" for key, value in keys.items() if USUAL.get(key) != value and "+" not in value)
     return ", ".join(named)  # without lists of many numbers
+
+
+def _number(keys: Mapping[str, str], key: str) -> str:
+    """Return a parameter or its default."""
+    if key == "attention-factor" and "factor" in keys:
+        return keys.get(key, f"{0.1 * math.log(float(keys['factor'])) + 1:.6g}")
+    return keys.get(key, USUAL.get(key, "none"))
 
 
 def _phrase(scaling: str, base: str | None, keys: Mapping[str, str]) -> str:
