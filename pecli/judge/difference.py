@@ -839,3 +839,5 @@ def _layout(name: waves.WaveName, want: Expected) -> Iterator[Finding]:
         wanted = f"in two arrays ({words[own]})" if own in words else wanted
         if own in words or ((order or own) and (have == turns) != (wanted == turns)):
             yield Finding("layout", f"sin and cos stand {have}, where they were expected {wanted}")
+    elif len({plane.array.name for plane in name.measured.planes}) == 2 and len(want.table.arrays) == 1:
+        yield Finding("layout", f"cos and sin stand in two arrays, where one array was expected ({order or own})")

@@ -336,6 +336,8 @@ def _other_positions(table: Table, expected: Tabular) -> list[Finding]:
     """Return at which positions the rows of a recipe are, where the expected ones are its rows at others."""
     whole = Positions.arange(MAX_LONE_VALUES // sum(math.prod(array.row_shape) for array in table.arrays))
     pairs = pair_views(expected, Table(table.source, Extent(whole, 0, whole.count), table.request))[0]
+    if Expected.of(table) is None or len(pairs) < len(table.arrays):  # no waves, or other arrays
+        return []
     sides = ([read_floats(view, 0, view.rows) for view in side] for side in zip(*pairs, strict=True))
     want, every = (np.concatenate(side, axis=1) for side in sides)
     found, have = match(want, every, MAX_LONE_GAP), table.positions.numbers(0, len(want))

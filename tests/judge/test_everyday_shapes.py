@@ -288,3 +288,19 @@ def test_rows_that_are_put_in_front_move_the_others(pecli, tmp_path):
     )
     first = pecli("compare", "a.npy", "b.npy").stdout.splitlines()[0]
     assert first == "different: rows 0 to 1 are not among the expected ones, later rows have moved down by 2"
+
+
+@pytest.mark.parametrize("expected", ["recipe", "file"])
+def test_two_arrays_where_one_was_expected(expected):
+    two = cache(angles(128, 44, 30000))
+    one = np.concatenate([two["cos"], two["sin"]], 1)
+    found = pecli.compare(
+        two, "rope:dim=44,base=30000,layout=concat" if expected == "recipe" else {"cos_sin_cache": one}
+    )
+    assert found.findings[0].text == "cos and sin stand in two arrays, where one array was expected (concat)"
+
+
+def test_frequencies_of_a_checkpoint_beside_a_config(ask, tmp_path):
+    llama_config(tmp_path / "config.json", 96, 1000000.0)
+    np.save(tmp_path / "inv_freq.npy", (10000.0 ** (-np.arange(0, 96, 2) / 96)).astype("f4"))
+    ask("compare", "inv_freq.npy", "config.json").says("base 10000 where 1000000 was expected").ends(1)
