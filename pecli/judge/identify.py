@@ -335,8 +335,10 @@ def _as_rows(table: Tabular) -> Tabular | None:
 
 def _of_matrices(table: Tabular) -> Tabular | None:
     """Return the cosines and sines of rotation matrices (.., n, m, 2, 2); None where an array holds no such ones."""
-    (array, *others) = table.arrays
-    if others or len(array.shape) < 4 or array.shape[-2:] != (2, 2) or array.dtype not in EPSILON:
+    if len(table.arrays) != 1:
+        return None
+    (array,) = table.arrays
+    if len(array.shape) < 4 or array.shape[-2:] != (2, 2) or array.dtype not in EPSILON:
         return None
     (a, b), (c, d) = np.moveaxis(floats(table.read(array.name), array.dtype), (-2, -1), (0, 1))
     return InMemory({"cos": a, "sin": c}) if (a == d).all() and (b == -c).all() else None
