@@ -23,6 +23,7 @@ from pecli.judge.located import floats as read_floats
 from pecli.judge.orders import MAX_PARTS, match, numbered, numbered_are, span
 from pecli.judge.planes import EPSILON, Floats, Plane, effective_dtype, planes_of, rounded, unit
 from pecli.judge.waves import LOW_TYPES
+from pecli.numbers.blocks import in_blocks
 from pecli.numbers.decimals import near
 from pecli.numbers.dtypes import GRIDS
 from pecli.numbers.positions import Positions, fraction_text
@@ -56,7 +57,7 @@ def explain(actual: Tabular, expected: Tabular, found: Comparison) -> list[Findi
                 return few
         table = expected if isinstance(expected, Table) else _parsed(expected.recipe)
         if table is not None:
-            return _described(actual, table, found) or _located(actual, expected)
+            return _shaped(actual, expected, _described(actual, table, found) or _located(actual, expected))
         named = identify(expected)
         table = _parsed(named.recipe) if named.confidence == "sure" else None
         if table is not None and named.equal is not None and _size(table) < _size(expected):  # the others are empty
@@ -74,6 +75,16 @@ def explain(actual: Tabular, expected: Tabular, found: Comparison) -> list[Findi
             return [*findings, Finding("expected", f"the expected values are {what} {named.recipe}")]
         of_pairs = any(text.startswith(PAIRS) for text in named.measured)
         return _located(actual, expected, tensors=named.recipe is None and not of_pairs)
+
+
+def _shaped(actual: Tabular, expected: Tabular, findings: list[Finding]) -> list[Finding]:
+    """Put another shape of as many values before findings on their rounding, which no tolerance accepts then."""
+    shapes = ((left.plain_shape, right.plain_shape) for left, right in pair_views(actual, expected)[0])
+    other = next(((a, b) for a, b in shapes if a != b and math.prod(a) == math.prod(b)), None)
+    if other is None or any(one.kind != "rounding" for one in findings):
+        return findings
+    text = "the shape is {} where {} was expected, the values are in the same order".format(*other)
+    return [Finding("shape", text), *(one._replace(text=one.text.partition("; --")[0]) for one in findings)]
 
 
 def _lone_row(actual: Tabular, expected: Tabular) -> list[Finding]:
@@ -112,11 +123,27 @@ def _identified(actual: Tabular, table: Table, found: Comparison) -> list[Findin
     if " " in own.arithmetic or _extent(have) != _extent(table) or not 0 < most < MAX_HARMLESS:  # of a number of digits
         return []
     if wanted in LOW_TYPES and kind not in LOW_TYPES:
-        text = f"the expected values were rounded to {wanted}, these were not: up to {limit(most, 2)} off"
-        return [Finding("type", text)]
+        return [_rounded_from(wanted, most)]
     if kind in LOW_TYPES and kind != wanted:
         return []
     return [harmless("rounding alone", most, found.total.max_ulp)]
+
+
+def _rounded_from(kind: str, most: float) -> Finding:
+    return Finding("type", f"the expected values were rounded to {kind}, these were not: up to {limit(most, 2)} off")
+
+
+def _rounded_gap(have: ArrayView, want: ArrayView, kind: str) -> float:
+    """Return by how much values differ that are others rounded to a type; infinity where they are not."""
+    if have.plain_shape != want.plain_shape or have.dtype not in EPSILON or want.dtype not in EPSILON:
+        return math.inf
+    most = 0.0
+    for at in in_blocks(0, have.rows, MAX_LONE_VALUES // max(1, have.row_size)):
+        y, x = (read_floats(view, at.start, at.stop) for view in (have, want))
+        if not np.array_equal(rounded(x, kind), y, equal_nan=True):
+            return math.inf
+        most = max(most, float(np.abs(y - x, where=np.isfinite(y), out=np.zeros_like(y)).max(initial=0)))
+    return most
 
 
 def _copies(actual: Tabular, expected: Tabular, tolerance: Tolerance) -> list[Finding]:
@@ -304,6 +331,12 @@ def _located(actual: Tabular, expected: Tabular, *, tensors: bool = False) -> li
     findings = located(pairs)
     if any(finding.kind != "place" for finding in findings):
         return findings
+    for kind in LOW_TYPES if pairs else ():
+        if (most := max(_rounded_gap(right, left, kind) for left, right in pairs)) < math.inf:
+            return [_rounded_from(kind, most)]
+        if (most := max(_rounded_gap(left, right, kind) for left, right in pairs)) < math.inf:
+            text = f"the values were rounded to {kind}, the expected ones were not: up to {limit(most, 2)} off"
+            return [Finding("type", text)]
     if tensors and (rotated := _rotated(pairs)):
         return rotated
     random = _random_parts(actual)

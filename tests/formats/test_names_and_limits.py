@@ -42,7 +42,7 @@ def test_too_little_memory_is_said(error, tmp_path, monkeypatch):
         raise error
 
     pq.write_table(pa.table({"pe": pa.array(np.zeros(4, np.float32))}), tmp_path / "x.parquet")
-    monkeypatch.setattr(pq, "ParquetFile", fail)
+    monkeypatch.setattr("pecli.formats.deferred.pq.ParquetFile", fail)
     with pytest.raises(BadFile, match=r"there is too little memory here, or it is damaged; allow more \(ulimit -v\)"):
         open_table(tmp_path / "x.parquet")
 

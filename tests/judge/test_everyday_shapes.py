@@ -304,3 +304,13 @@ def test_frequencies_of_a_checkpoint_beside_a_config(ask, tmp_path):
     llama_config(tmp_path / "config.json", 96, 1000000.0)
     np.save(tmp_path / "inv_freq.npy", (10000.0 ** (-np.arange(0, 96, 2) / 96)).astype("f4"))
     ask("compare", "inv_freq.npy", "config.json").says("base 10000 where 1000000 was expected").ends(1)
+
+
+@pytest.mark.parametrize(("have", "want", "said"), [
+    ("f4", "f2", "the expected values were rounded to float16, these were not: up to"),
+    ("f2", "f4", "the values were rounded to float16, the expected ones were not: up to"),
+])  # fmt: skip
+def test_trained_numbers_of_two_types_differ_by_their_rounding(have, want, said):
+    numbers = np.random.default_rng(3).normal(size=(50, 16))
+    found = pecli.compare(numbers.astype(have), numbers.astype("f4").astype(want))
+    assert found.findings[0].text.startswith(said)

@@ -219,9 +219,10 @@ def mistakes(keys: Mapping[str, str]) -> Iterator[Change]:
         from pecli.spec.measured import LENGTHS  # loads NumPy
 
         times = Decimal(keys.get("factor", 1))
-        ratios = (str(int(int(keys["original-max"]) * ratio)) for ratio in (times, 1 / times, *LENGTH_RATIOS))
+        ratios = [str(int(int(keys["original-max"]) * ratio)) for ratio in (times, 1 / times, *LENGTH_RATIOS)]
         yield from other_values(keys, "original-max", *dict.fromkeys(ratios))
-        for length in sorted(LENGTHS, key=_is_odd):  # where the ends of the ramp are whole, several give the same
+        others = (length for length in LENGTHS if str(length) not in (keys["original-max"], *ratios))
+        for length in sorted(others, key=_is_odd):  # where the ends of the ramp are whole, several give the same
             near = " or one near it" * (_is_odd(length) and keys.get("truncate") == "true")
             text = f"original-max {length}{near} where {keys['original-max']} was expected"
             yield Change("original-max", text, {"original-max": str(length)})
