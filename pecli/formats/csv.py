@@ -215,7 +215,7 @@ class CsvTable(BatchTable):
         for number, line in enumerate(lines, self._line):
             count = line.count(self._separator) + 1
             if count != width and '"' not in line:
-                rule = f"line {number} has {count} values, and there are {width} columns"
+                rule = f"line {number} has {count} value{'s' * (count > 1)}, and there are {width} columns"
                 return self.source.bad(f"{rule}: it is damaged")
         return self.source.bad(f"has lines that are not split into {width} columns, or are longer than {BLOCK:,} bytes")
 

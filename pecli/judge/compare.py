@@ -62,6 +62,8 @@ def identified(table: Tabular, positions: Floats | None = None) -> Identificatio
     found = identify(table, positions)
     if found.recipe is None and positions is None:
         found = _reread(table) or found
+        if not found.recipe and (each := _each_alone(table)):
+            return replace(found, notes=(*found.notes, *each))
     nearest = None if found.recipe or positions is not None else found.nearest or _recipe_of_half(table)
     if nearest is None:
         return found
@@ -83,6 +85,17 @@ def _reread(table: Tabular) -> Identification | None:
     kind = table.arrays[0].dtype
     note = f"every value is {'b' * (kind == 'float16')}float16 whose bits were read as {kind}"
     return replace(found, notes=(note, *found.notes)) if found.recipe else None
+
+
+def _each_alone(table: Tabular) -> tuple[str, ...]:
+    """Return what each of two arrays is by itself; () where one is unknown."""
+    from pecli.judge.identify import identify, is_large
+
+    if len(table.arrays) != 2 or is_large(table):
+        return ()
+    found = {array.name: identify(InMemory({array.name: table.read(array.name)})) for array in table.arrays}
+    sure = all(one.confidence == "sure" for one in found.values())
+    return tuple(f"'{name}' alone is {one.recipe}" for name, one in found.items()) if sure else ()
 
 
 def _recipe_of_half(table: Tabular) -> str | None:

@@ -81,7 +81,7 @@ def _named(values: Floats, dtype: str, array: str) -> Identification | None:
                 how = how_printed(values, exact.frequencies, level * values, printed) if printed else ""
                 if worst <= waves.MAX_FREQUENCY_UNITS or how:
                     found.append((named.fitted, worst, join_recipe(encoding.name, exact.keys), kind, how))
-        if found:
+        if found and min(found)[0] <= MAX_SURE_COST:
             break
     if not found:
         return None

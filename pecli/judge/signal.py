@@ -669,7 +669,8 @@ def follows_waves(measured: Measured) -> bool:
     if len(signal.rows) < MIN_LONE_ROWS or measured_pairs < (MIN_WAVES if reading.is_alone else 1):
         return False
     if reading.is_alone:
-        return True  # its component was fitted to the values, but for columns too slow for that
+        # its component was fitted to the values, but for columns too slow for that; to a few numbers anything fits
+        return bool(2 * np.count_nonzero(reading.cos) > reading.cos.size)
     rows = (signal.rows - signal.reference)[:, None]
     if reading.is_angles:
         shown = reading.cos[np.searchsorted(measured.rows, signal.rows)]

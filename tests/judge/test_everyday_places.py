@@ -166,3 +166,8 @@ def test_rows_of_another_chunk_are_said_with_their_positions(chunks, said, layou
     findings = pecli.compare(made(np.arange(len(places))), made(places)).findings
     assert findings[0].text.startswith(said)
     assert "other values" not in str(findings)
+
+
+def test_two_arrays_that_do_not_belong_together_are_named_each():
+    found = pecli.identify({"cos": cache(angles(128, 64, 1e6))["cos"], "sin": cache(angles(128, 64))["sin"]})
+    assert found.notes == ("'cos' alone is rope:dim=64,base=1000000,len=128", "'sin' alone is rope:dim=64,len=128")

@@ -314,3 +314,10 @@ def test_trained_numbers_of_two_types_differ_by_their_rounding(have, want, said)
     numbers = np.random.default_rng(3).normal(size=(50, 16))
     found = pecli.compare(numbers.astype(have), numbers.astype("f4").astype(want))
     assert found.findings[0].text.startswith(said)
+
+
+def test_a_filter_bank_is_no_wave():
+    """Triangles whose columns hold two numbers at most: a cosine was fitted to each."""
+    places, centres = np.arange(201), np.linspace(0, 200, 42)[1:-1]
+    bank = np.maximum(0, 1 - np.abs(places - centres[:, None]) / 4.9)
+    assert "of p w" not in str(pecli.identify(bank.astype("f4")))
