@@ -97,7 +97,7 @@ def _causes(actual: Tabular, expected: Table, held: list[biases.Lines], compared
     if found := _placed(actual, expected) or described:
         return found
     measured = biases.distance_of(actual) or ""
-    if " times " in measured:
+    if measured and "no recipe" not in measured:
         return [Finding("distance", f"the file holds {measured}, where {short} was expected")]
     if best is not None and best.candidate.trained:
         if best.candidate.notes[-1:] == (CAUSAL,) and expected.source.keys().get("mask") != "causal":

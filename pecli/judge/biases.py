@@ -191,7 +191,7 @@ def _places(tally: Tally, lines: Lines) -> tuple[str, ...]:
         return ()
     _, line, column, actual, expected = tally.singles[0]
     index = [*map(int, np.unravel_index(line, lines.shape[:-1])), column]
-    example = f"the first is {actual:g} at {index}, expected {expected:g}"
+    example = f"the first is {actual:.7g} at {index}, expected {expected:.7g}"
     names = {1: ("line",), 2: ("row", "column"), 3: ("head", "query", "key")}.get(len(lines.shape), ())
     counts = tally.rows.reshape(lines.shape[:-1])
     by_axis = [counts.sum(axis=tuple(k for k in range(counts.ndim) if k != axis)) for axis in range(counts.ndim)]
@@ -651,6 +651,9 @@ def distance_of(table: Tabular) -> str | None:
             for by, number in (("the distance", np.abs(at)), ("key minus query", at)):
                 factors = (values - added) @ number / (number @ number)
                 if np.allclose(values - added, np.outer(factors, number), near, 0.0) and factors.any():
+                    plain = profile.heads == 1 and not added
+                    if plain and by != "the distance" and abs(factors[0]) == 1:
+                        return f"the distance, {by if factors[0] > 0 else 'query minus key'}, for each pair"
                     some = ", ".join(f"{factor:.4g}" for factor in factors[:4]) + " .." * (len(factors) > 4)
                     hidden = ", under a causal mask" * bool(profile.masked)
                     return f"{what}: {some} times {by}" + f" plus {added:g}" * bool(added) + hidden

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from pecli.judge.orders import column_word, numbered, numbered_are
 from pecli.judge.planes import Floats, Integers, Plane, planes_of, sample_rows
+from pecli.numbers.dtypes import REAL
 from pecli.numbers.printing import at_least, figure, limit, shortest_text
 from pecli.spec.tabular import Tabular
 from pecli.tables.comparison import Finding
@@ -169,7 +170,9 @@ class Tally:
     @property
     def differ(self) -> str:
         """The verb of the unexplained values, where others are explained but not equal."""
-        return "differ by more than rounding" if self.equal + self.unexplained < self.count else "differ"
+        kind = self.planes[0].array.dtype
+        every = self.equal + self.unexplained == self.count
+        return "differ" if every else f"differ by more than {REAL.get(kind, kind)} rounding"
 
     @property
     def rest(self) -> str:

@@ -146,7 +146,7 @@ def identify_digits(table: Tabular) -> Identification | None:
     if sum(a.rows * math.prod(a.row_shape) for a in chosen) > MAX_VALUES:
         return None
     arrays = {a.name: floats(table.read(a.name), a.dtype).astype(np.float64) for a in chosen}
-    printed = printed_digits(next(iter(arrays.values())), EPSILON[chosen[0].dtype])
+    printed = printed_digits(next(iter(arrays.values())), EPSILON[chosen[0].dtype], most=MAX_FREQUENCY_DIGITS)
     if printed is None:
         return None
     table = table if len(chosen) == len(table.arrays) else InMemory(arrays)

@@ -146,13 +146,13 @@ def take_type(table: Tabular, dtype: str) -> bool:
     return bool(take and dtype in ("float16", "float32") and take(dtype))
 
 
-def take_usual_type(table: Tabular, dtype: str = "float32") -> None:
-    """Read decimals of a text file as values of `dtype` if they are, and are not printed with few digits."""
+def take_usual_type(table: Tabular, dtype: str = "float32", most: int = MAX_PRINTED) -> None:
+    """Read decimals of a text file as values of `dtype` if they are, and have more digits than some few."""
     if getattr(table, "is_text", False) and table.arrays and table.arrays[0].dtype == "float64":
         array = table.arrays[0]
         values = table.read_rows([array.name], 0, min(array.rows, PRINTED_ROWS))[array.name]
         printed = printed_digits(values)
-        if printed is None or printed[0] > MAX_PRINTED:  # as many as values in full may have
+        if printed is None or printed[0] > most:  # as many as values in full may have
             take_type(table, dtype)
 
 

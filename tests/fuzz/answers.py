@@ -520,7 +520,7 @@ def is_count(case: Case, sentence: str, many: str, whole: str = "") -> bool:
     sizes |= {2 * size for size in sizes if case.table.get("layout") == "complex"}  # real and imaginary parts
     if limit := re.search(rf"by more than ({NUMBER})", sentence):
         least, most = (sum(int((v > value(limit[1]) * by).sum()) for v in off.values()) for by in (1.1, 0.9))
-    least = 0 if "by more than rounding" in sentence or "other values" in sentence or "not fit" in sentence else least
+    least = 0 if re.search("more than .*rounding|other values|not fit", sentence) else least
     return least <= value(many) <= most and (not whole or value(whole) in sizes)
 
 

@@ -140,7 +140,7 @@ def test_one_row_that_is_off_is_located():
     table = pecli.table(SINES)["pe"].copy()
     table[20] += np.float32(1e-6)
     (found,) = pecli.compare(table, SINES).findings
-    assert found.text == "13 of 512 values differ by more than rounding: row 20"
+    assert found.text == "13 of 512 values differ by more than float32 rounding: row 20"
 
 
 def test_the_size_of_noise_is_that_of_the_rows_that_have_it():

@@ -98,7 +98,7 @@ def test_a_row_that_was_computed_exactly_is_no_difference(ask):
     table[1] = np.concatenate([np.sin(exact), np.cos(exact)])
     np.save("t.npy", table)
     ask("compare", "t.npy", "sinusoidal:dim=128,convention=fairseq").ends(1).says("pad-row 1 is missing").never(
-        "more than rounding"
+        "more than float32 rounding"
     )
 
 

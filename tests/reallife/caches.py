@@ -527,14 +527,14 @@ def timesteps(t: np.ndarray, d: int, *, cosines_first: bool = True) -> np.ndarra
 for n in (20, 25, 30, 50):
     cache_of(
         f"time steps of Euler's scheduler, {n} steps",
-        f"sinusoidal:dim=320,order=cos-sin,start=999,step={-999 / (n - 1):.12g}",
+        f"sinusoidal:dim=320,order=cos-sin,start=999,step={-999 / (n - 1)!r}",
         lambda n=n: timesteps(np.linspace(0, 999, n)[::-1], 320),
         "EulerDiscreteScheduler: linspace from 999 to 0",
     )
 
 cache_of(
     "time steps of flow matching, 28 steps",
-    f"sinusoidal:dim=256,order=cos-sin,start=1000,step={-1000 / 28:.12g}",
+    f"sinusoidal:dim=256,order=cos-sin,start=1000,step={-1000 / 28!r}",
     lambda: timesteps(np.linspace(1, 1 / 28, 28).astype(F32) * F32(1000), 256),
     "Stable Diffusion 3 and Flux: 1 to 1/n, times 1000",
 )

@@ -164,7 +164,7 @@ def _dynamic_mistakes(keys: Mapping[str, str]) -> Iterator[Change]:
     length, trained, factor = int(keys["seq-len"]), Decimal(keys["max-position"]), Decimal(keys["factor"])
     if length > trained:  # the factor that gives factor n/L without the term
         whole = CONTEXT.divide(factor * length - trained, length - trained)
-        text = "the term - (factor - 1) is missing: the base grows with factor seq-len / max-position"
+        text = "the term - (factor - 1) is missing: the base grows with factor * seq-len / max-position"
         yield Change("scaling", text, {"factor": number_text(whole)})
     yield from other_values(keys, "seq-len", *(str(n) for n in (2 * length, 4 * length, length // 2, length // 4)))
 
