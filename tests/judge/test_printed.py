@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from tests.judge.answers import get_slopes, sinusoid
 from tests.reallife.cases import CASES
 from tests.reallife.score import agree, load
 
@@ -82,3 +83,13 @@ def test_the_first_pairs_of_a_wider_table_are_told(pecli, tmp_path):
     np.save(tmp_path / "t.npy", SINUSOID[:, :8].astype(np.float32))
     for name in ("t.csv", "t.npy"):
         assert "the same as the first 4 pairs of dim=32 with base 10000" in pecli("identify", name).stdout
+
+
+def test_seven_digits_of_float32_values_are_its_rounding(ask, tmp_path):
+    np.savetxt(tmp_path / "pe.csv", sinusoid(300, 100, 1e8).astype("f4"), fmt="%.7g", delimiter=",")
+    ask("identify", "pe.csv").says("sinusoidal:dim=100,base=1e8,len=300 (sure: 7 significant digits)").never("not fit")
+
+
+def test_slopes_printed_with_nine_digits_are_named(ask, tmp_path):
+    np.savetxt(tmp_path / "slopes.csv", get_slopes(24), fmt="%.9g")
+    ask("identify", "slopes.csv").says("alibi:heads=24", "form=slopes (sure: 9 significant digits)")
