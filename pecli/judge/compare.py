@@ -100,9 +100,9 @@ def _each_alone(table: Tabular) -> tuple[str, ...]:
 
 def _recipe_of_half(table: Tabular) -> str | None:
     """Return the recipe of the last or the first half of the rows, such as those behind padding, from position 0."""
-    from pecli.judge.identify import ANGLES, identify, is_large
+    from pecli.judge.identify import ANGLES, MIN_SURE_ROWS, identify, is_large
 
-    if is_large(table) or any(len(array.shape) < 2 or not array.bytes for array in table.arrays):
+    if is_large(table) or any(len(a.shape) < 2 or a.shape[-2] < MIN_SURE_ROWS or not a.bytes for a in table.arrays):
         return None
     wholes = {array.name: table.read(array.name) for array in table.arrays}
     rows = {name: whole.reshape(-1, *whole.shape[-2:])[0] for name, whole in wholes.items()}
