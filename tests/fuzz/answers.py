@@ -548,7 +548,7 @@ CHECKS: dict[str, Callable[..., bool]] = {
     rf"({NUMBER}) of ({NUMBER})(?: \w+)? values": is_count,
     rf"({NUMBER}) other values differ|\(({NUMBER}) values\)":
         lambda case, s, *many: is_count(case, s, many[0] or many[1]),
-    rf"(?:at most|up to) ({NUMBER})(?! ulp|[\d.e])": is_limit,
+    rf"(?:at most|up to|ulp and) ({NUMBER})(?! ulp|[\d.e])": is_limit,
     rf" are ({NUMBER})$": lambda case, s, size: all(
         near(size, float(v)) for n, off in case.off.items() for v in case.have[n][off > case.rounding].ravel().real),
     rf"--atol ({NUMBER})": lambda case, s, size: value(size) >= case.most * (1 - 1e-9),
