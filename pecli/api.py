@@ -151,7 +151,7 @@ def identify(subject: Any, *, positions: Any = None) -> Identification:
         given = Positions.parse(positions) if isinstance(positions, str) else Positions.listed(positions)
         positions = given.numbers(0, given.count)
     table = _open(subject)
-    take_usual_type(table, most=7)  # of a text file that says no type: with `%.7g`, digits are its rounding
+    take_usual_type(table)  # of a text file that says no type
     return identified(table, positions)
 
 

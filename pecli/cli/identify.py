@@ -43,7 +43,7 @@ def command(options: IdentifyOptions) -> int:
         refuse_table((name, text) for name, text in options.table.items() if name != "positions")
     table = open_table_of(source, options.table)
     check_computed(source, table)
-    take_usual_type(table, most=7)
+    take_usual_type(table)
     with progress_for("identifying", options, table) as advance:
         read = table if advance is None or source.is_recipe else Counted(table, advance)
         found = identified(read, _positions(source, options))

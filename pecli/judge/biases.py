@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import chain, product
@@ -430,7 +430,7 @@ def _shape_of(on: NDArray[np.bool_], distance: NDArray[np.int64]) -> str:
     reach, back = int(size[on].max(initial=0)), int(-distance[on].min(initial=0))
     most = f"most {after} after" if after > 0 else f"least {-after} before"
     patterns = {
-        "of all queries and keys": size >= 0,
+        "everywhere": size >= 0,
         "on the diagonal (an identity)": distance == 0,
         "where the key is not after the query (causal)": distance <= 0,
         "where the key is before the query (strictly causal)": distance < 0,
@@ -440,15 +440,17 @@ def _shape_of(on: NDArray[np.bool_], distance: NDArray[np.int64]) -> str:
         <= back,
         f"where the key is at {most} the query": (distance <= after) & (2 * abs(after) < len(on)),
     }
-    keys, queries = on.any(axis=0, keepdims=True), on.any(axis=1, keepdims=True)
-    left = f", but for {numbered('key', np.flatnonzero(~keys))}"
-    both = f"{'' if keys.all() else left}, without {numbered('query', np.flatnonzero(~queries))}"
-    parts = {"": size >= 0, left: keys, both: keys & queries}
-    for more, part in list(parts.items())[: None if on.sum() > 1 else 1]:
-        name = next((name for name, pattern in patterns.items() if np.array_equal(on, pattern & part)), "")
-        if name:
-            return name + more
-    return ""
+    name, part, gone = _equal_to(on, patterns), size >= 0, list[str]()
+    for word, axis in (("key", 0), ("query", 1)) if not name and on.sum() > 1 else ():
+        side = on.any(axis=axis, keepdims=True)
+        if not side.all() and not name:
+            part, gone = part & side, [*gone, numbered(word, np.flatnonzero(~side))]
+            name = _equal_to(on, {text: pattern & part for text, pattern in patterns.items()})
+    return name + f", except for {' and '.join(gone)}" * bool(name and gone)
+
+
+def _equal_to(on: NDArray[np.bool_], patterns: Mapping[str, NDArray[np.bool_]]) -> str:
+    return next((name for name, pattern in patterns.items() if np.array_equal(on, pattern)), "")
 
 
 # Largest difference of narrow values, in units in the last place, for an identification to be sure.
@@ -638,6 +640,12 @@ def identify_bias(table: Tabular) -> Identification | None:
         return Identification(None, "unknown", measured=(text,)) if text else None
 
 
+DISTANCES = {
+    ("the distance", 1): "the distance of query and key", ("the distance", -1): "minus the distance of query and key",
+    ("key minus query", 1): "the distance, key minus query", ("key minus query", -1): "the distance, query minus key",
+}  # fmt: skip
+
+
 def distance_of(table: Tabular) -> str | None:
     """Describe a matrix that depends only on the distance of query and key: the distance itself, or unknown."""
     for lines in arrays_of(table):
@@ -651,9 +659,8 @@ def distance_of(table: Tabular) -> str | None:
             for by, number in (("the distance", np.abs(at)), ("key minus query", at)):
                 factors = (values - added) @ number / (number @ number)
                 if np.allclose(values - added, np.outer(factors, number), near, 0.0) and factors.any():
-                    plain = profile.heads == 1 and not added
-                    if plain and by != "the distance" and abs(factors[0]) == 1:
-                        return f"the distance, {by if factors[0] > 0 else 'query minus key'}, for each pair"
+                    if profile.heads == 1 and not added and abs(factors[0]) == 1:
+                        return f"{DISTANCES[by, int(factors[0])]}, for each pair"
                     some = ", ".join(f"{factor:.4g}" for factor in factors[:4]) + " .." * (len(factors) > 4)
                     hidden = ", under a causal mask" * bool(profile.masked)
                     return f"{what}: {some} times {by}" + f" plus {added:g}" * bool(added) + hidden

@@ -23,6 +23,8 @@ MAX_SINGLES = 3
 
 # Largest tolerance in units in the last place that is proposed; larger differences are of values near zero.
 MAX_ULP_NAMED = 64
+# What several tables in one array are called.
+COPIES, UNLIKE = "{} equal copies of one table, as of a batch", "tables of a batch that differ from each other"
 
 
 MAX_ROOT = 1024  # whose square root a factor may be: the width of a head or of a model

@@ -14,7 +14,7 @@ import numpy as np
 from pecli.errors import PecliError
 from pecli.formats.decimals import digits_text, how_printed, printed_digits
 from pecli.judge.bias_differences import bias_differences
-from pecli.judge.description import factor_text, harmless
+from pecli.judge.description import COPIES, factor_text, harmless
 from pecli.judge.difference import Expected, key_lines, other_frequencies, wave_differences
 from pecli.judge.grid_differences import grid_differences
 from pecli.judge.identify import MAX_FREQUENCY_DIGITS, PAIRS, identify, identify_digits, identify_vector, is_large
@@ -49,8 +49,8 @@ def explain(actual: Tabular, expected: Tabular, found: Comparison) -> list[Findi
             return _renamed(actual, expected)
         if is_large(actual) and _random_parts(actual, drawn=True) == [ALL] and _random_parts(expected) != [ALL]:
             return [_random(ALL), *(place(ArrayPair(left, right)) for left, right in _pairs(actual, expected))]
-        if said := _lone_row(actual, expected):
-            return said
+        if row := _lone_row(actual, expected):
+            return row
         if found.complete and not found.remarks and found.total.beyond <= MAX_REST_SHARE * found.total.compared:
             few = located(_pairs(actual, expected))
             if few and few[0].kind not in (*VAGUE, "value"):  # the recipe is right
@@ -133,6 +133,17 @@ def _rounded_from(kind: str, most: float) -> Finding:
     return Finding("type", f"the expected values were rounded to {kind}, these were not: up to {limit(most, 2)} off")
 
 
+def _rounded(pairs: list[tuple[ArrayView, ArrayView]]) -> Finding | None:
+    """Return the finding that the values of one side are those of the other, rounded to a narrow type."""
+    for kind in LOW_TYPES if pairs else ():
+        if (most := max(_rounded_gap(right, left, kind) for left, right in pairs)) < math.inf:
+            return _rounded_from(kind, most)
+        if (most := max(_rounded_gap(left, right, kind) for left, right in pairs)) < math.inf:
+            text = f"the values were rounded to {kind}, the expected ones were not: up to {limit(most, 2)} off"
+            return Finding("type", text)
+    return None
+
+
 def _rounded_gap(have: ArrayView, want: ArrayView, kind: str) -> float:
     """Return by how much values differ that are others rounded to a type; infinity where they are not."""
     if have.plain_shape != want.plain_shape or have.dtype not in EPSILON or want.dtype not in EPSILON:
@@ -173,7 +184,7 @@ def _copies(actual: Tabular, expected: Tabular, tolerance: Tolerance) -> list[Fi
     found = why(common)
     if all(right):
         where = 0 if all(one.kind == "rounding" for one in found) else len(found)
-        repeated = Finding("copies", f"{len(copies)} equal copies of one table, as of a batch")
+        repeated = Finding("copies", COPIES.format(len(copies)))
         return [*found[:where], repeated, *found[where:]]
     causes = dict[str, list[int]]()
     for k in np.flatnonzero(~np.array(right)).tolist():
@@ -331,12 +342,8 @@ def _located(actual: Tabular, expected: Tabular, *, tensors: bool = False) -> li
     findings = located(pairs)
     if any(finding.kind != "place" for finding in findings):
         return findings
-    for kind in LOW_TYPES if pairs else ():
-        if (most := max(_rounded_gap(right, left, kind) for left, right in pairs)) < math.inf:
-            return [_rounded_from(kind, most)]
-        if (most := max(_rounded_gap(left, right, kind) for left, right in pairs)) < math.inf:
-            text = f"the values were rounded to {kind}, the expected ones were not: up to {limit(most, 2)} off"
-            return [Finding("type", text)]
+    if narrow := _rounded(pairs):
+        return [narrow]
     if tensors and (rotated := _rotated(pairs)):
         return rotated
     random = _random_parts(actual)

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pecli.judge import grids
-from pecli.judge.description import harmless, is_rounding
+from pecli.judge.description import COPIES, UNLIKE, harmless, is_rounding
 from pecli.judge.orders import span
 from pecli.judge.planes import EPSILON, Integers
 from pecli.judge.signal import Signal, phasors, positions_in_steps
@@ -105,8 +105,9 @@ def _arranged(found: list[Finding], grid: grids.Grid, expected: Table) -> list[F
     shapes = f"shape {view.planes[0].array.shape} where {expected.arrays[0].shape} was expected"
     if view.channels_first:
         own.append(Finding("channels", f"the channels come before the grid: {shapes}"))
-        copies = grids.batch_words(view)
-        own += [Finding("batch", f"{copies}{'compared' * copies.endswith(' ')}")] if copies else []
+        many, alike = grids.tables_of(view)
+        text = COPIES.format(many) if alike else f"{UNLIKE}; the first is compared"
+        own += [Finding("batch", text)] * (many > 1)
     if grid.reading is not None and grid.reading.layout in grids.JOINED:
         own.append(Finding("layout", f"{grid.reading.layout}: {shapes}"))
     later = [one for one in found if one.kind == "rounding"]

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from pecli.encodings.shared.grids import Lattice
 from pecli.engine import FrequencySet, fill
-from pecli.judge.description import BlockDifferences, Identification, Tally
+from pecli.judge.description import COPIES, UNLIKE, BlockDifferences, Identification, Tally
 from pecli.judge.planes import EPSILON, Floats, Integers, Plane, exchanged, rounded, unit
 from pecli.judge.signal import (
     ALL,
@@ -163,14 +163,11 @@ def _channels_last(plane: Plane) -> Plane | None:
     return exchanged(replace(plane, rows=channels, width=math.prod(sides)))
 
 
-def batch_words(view: AxisView) -> str:
-    """Return how many tables a channels-first array holds, and whether they are equal; "" for one."""
+def tables_of(view: AxisView) -> tuple[int, bool]:
+    """Return how many tables a channels-first array holds, and whether they are equal."""
     plane = view.planes[0]
     whole = plane.table.read(plane.array.name).reshape(-1, plane.rows * plane.width)
-    if len(whole) == 1:
-        return ""
-    alike = f"{len(whole)} equal copies of one table, as of a batch"
-    return alike if (whole == whole[:1]).all() else "tables of a batch that differ from each other; the first is "
+    return len(whole), bool((whole == whole[:1]).all())
 
 
 # readings -----------------------------------------------------------------------------------------
@@ -650,11 +647,11 @@ def fitted(grid: Grid, encoding: str, named: Named) -> GridName | None:
         own = pairs._replace(frequencies=frequencies, kind=kind, bases=own_bases)
         tally = compare_rows(grid, own, [(few.rows, few.values)])
         if tally.explained >= (MIN_RESEMBLANCE if best is None else best.sampled.explained + MIN_GAIN):
-            best = GridName(encoding, _rounder(named, kind) if own_bases else named, own, tally, grid)
+            best = GridName(encoding, _shortest_temperature(named, kind) if own_bases else named, own, tally, grid)
     return best
 
 
-def _rounder(named: Named, kind: str) -> Named:
+def _shortest_temperature(named: Named, kind: str) -> Named:
     """Return a name whose temperature, which was rounded to a type, is the shortest decimal that gives the same."""
     at = rounded(np.array(named.keys.get("temperature", "10000").split("+"), np.float64), kind)
     half = unit(at, kind) / 2.1
@@ -692,10 +689,10 @@ def _verdict(names: Sequence[GridName]) -> Identification | None:
     reading = name.grid.reading
     notes = [reading.layout] if reading is not None and reading.layout in JOINED else []
     if name.grid.view.channels_first:
-        copies = batch_words(name.grid.view)
-        if copies.endswith(" "):
-            return Identification(None, "unknown", measured=(copies + name.recipe,), arrays=arrays)
-        notes += ["the channels come before the grid", *filter(None, [copies])]
+        many, alike = tables_of(name.grid.view)
+        if not alike:
+            return Identification(None, "unknown", measured=(f"{UNLIKE}; the first is {name.recipe}",), arrays=arrays)
+        notes += ["the channels come before the grid", *[COPIES.format(many)] * (many > 1)]
     return Identification(name.recipe, "sure" if sure else "likely", tally.residual, tally.equal / max(1, tally.count),
                           name.arithmetic(tally), (*notes, *tally.texts()), others, tally.count, arrays)  # fmt: skip
 

@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from decimal import Decimal
 from itertools import chain, product
 
 import numpy as np
@@ -14,13 +15,14 @@ from pecli.errors import BadParameter
 from pecli.formats.decimals import digits_text, how_printed, last_digits, printed_digits
 from pecli.judge import waves
 from pecli.judge.biases import identify_bias
-from pecli.judge.description import MAX_ULP_NAMED, Identification, Tally, statistics_of
+from pecli.judge.description import MAX_ULP_NAMED, UNLIKE, Identification, Tally, statistics_of
 from pecli.judge.grids import JOINED, MAX_AXES, identify_grid
 from pecli.judge.located import floats as read_floats
 from pecli.judge.orders import numbered, numbered_are
 from pecli.judge.planes import EPSILON, Plane, effective_dtype, exchanged, is_zero, planes_of, rounded, rows_of, unit
 from pecli.judge.signal import MAX_ROW, Measured, follows_waves, lone_readings, measured_readings, wave_groups, wrapped
 from pecli.numbers.blocks import in_blocks
+from pecli.numbers.decimals import digits as digits_of
 from pecli.numbers.printing import limit, percent
 from pecli.numbers.rounding import Floats, Integers, floats
 from pecli.spec.catalogue import CATALOGUE
@@ -129,8 +131,8 @@ HIDING = {"float16": 3, "float32": 7}
 MAX_VALUES = 1 << 20
 # The coarse type of a recipe, and notes about it.
 DTYPE = re.compile(",dtype=[a-z0-9]+")
-# A base of six digits, which few columns of a wider table with a usual base have.
-FITTED_BASE = re.compile("base=([0-9][.]?){6}(?<!0)(,|$)")
+# Digits of a base that the first columns of a wider table with a usual base have.
+FITTED_DIGITS = 6
 WITHIN = re.compile("every value within|[0-9,]+ (of [0-9,]+ )?values (within|do not fit)")
 
 
@@ -155,7 +157,7 @@ def identify_digits(table: Tabular) -> Identification | None:
     hiding = [kind for kind, least in HIDING.items() if digits >= least and EPSILON[kind] > EPSILON[stored]]
     hidden = [_identified(InMemory({name: v.astype(kind) for name, v in arrays.items()})) for kind in hiding[::-1]]
     own = [_without_type(one) for one in hidden if one.recipe or one.nearest]
-    found = [one for one in own if not FITTED_BASE.search(one.recipe or "")]
+    found = [one for one in own if _base_digits(one.recipe) != FITTED_DIGITS]
     for phases, of in ((0.0, "the exact one"), (EPSILON["float32"], "that of float32 phases, within their error,")):
         for one in found:
             exact = table_like(read_source(f"{one.recipe},dtype=float64"), table)
@@ -175,6 +177,11 @@ def identify_digits(table: Tabular) -> Identification | None:
     if other.recipe is None and own and hidden[0].recipe:
         return replace(own[0], confidence="likely", notes=(f"printed with {words}", *own[0].notes))
     return other if other.recipe else None
+
+
+def _base_digits(recipe: str | None) -> int:
+    base = split_recipe(recipe)[1].get("base") if recipe else None
+    return digits_of(Decimal(base)) if base else 0
 
 
 def _without_type(found: Identification) -> Identification:
@@ -395,7 +402,7 @@ def identify_waves(table: Tabular, stated: Integers | None = None) -> Identifica
             if found is not None and found.recipe is not None:
                 others = [plane for plane in planes if plane.array.name in found.arrays and plane not in group]
                 if len(group) < len(planes) and not all(_is_copy(plane, group) for plane in others):
-                    text = f"tables of a batch that differ from each other; the first is {found.recipe}"
+                    text = f"{UNLIKE}; the first is {found.recipe}"
                     return replace(NONE, measured=(text,), arrays=found.arrays)
                 note = ("rows and columns are exchanged",) if transposed else ()
                 return _others(replace(found, notes=(*note, *found.notes)), table, group)

@@ -212,10 +212,6 @@ def instead(option: str, other: str, value: str, *, kind: str | None = None) -> 
     return Change(kind or option, f"{option} {other} where {value} was expected", {option: other})
 
 
-# What flags are called in messages.
-FLAGS = {"cls": "the class token (cls)", "normalize": "the normalisation of the coordinates (normalize)"}
-
-
 def parameter_text(key: str, have: str, wanted: str, off: str | None = None) -> str:
     """Return a parameter that differs from the expected text in words; "" where there is none.
 
@@ -224,8 +220,7 @@ def parameter_text(key: str, have: str, wanted: str, off: str | None = None) -> 
     if {have, wanted} <= {"true", "false", ""}:
         if off:
             return f"{key} where {off} was expected" if have == "true" else f"{off} where {key} was expected"
-        name = FLAGS.get(key, key)
-        return f"{name} where it was not expected" if have == "true" else f"{name} is missing"
+        return "{0}={1} where {0}={2} was expected".format(key, *("true", "false")[:: 1 if have == "true" else -1])
     if "none" in (have, wanted):
         return f"{wanted} {key} missing" if have == "none" else f"a {have} {key} where none was expected"
     if not have or not wanted:

@@ -39,7 +39,8 @@ SAME_COLUMNS = 0.05  # maximum mean difference of columns that are equal up to c
 POSITION_BLOCK = 1 << 18
 MAX_FREQUENCIES = 1 << 20  # of a list; longer vectors are none
 MAX_WAVE = 8  # size of cosines and sines, whatever their attention factor is
-MAX_PRINTED = 6  # digits, of which a type's values in full have more
+MAX_PRINTED = 7  # digits, of which float32 values in full have more
+MAX_COMPARED = 6  # the same beside a recipe, with whose float32 arithmetic seven digits are compared
 PRINTED_ROWS = 1024  # that are looked at for the digits of decimals
 MAX_BYTES = 16 << 20  # of a recipe's table without a given length
 
@@ -53,7 +54,7 @@ def table_like(source: NamedSource, other: Tabular) -> Table:
     """
     if not other.arrays:
         raise BadFile(other.title, "holds no array")
-    take_usual_type(other, source.given.get("dtype", "float32"))
+    take_usual_type(other, source.given.get("dtype", "float32"), MAX_COMPARED)
     kind = _type(source, other)
     misfit, best = _nearest(source, other, kind)
     copies = copies_of(other)

@@ -79,7 +79,7 @@ def place_of(number: int, shape: tuple[int, ...]) -> tuple[int, ...]:
 
 @dataclass(frozen=True)
 class Place:
-    """One pair of corresponding values, with its index; of complex values, of which part."""
+    """One pair of corresponding values, or of their real or imaginary parts, with its index."""
 
     array: str
     index: tuple[int, ...]

@@ -1933,9 +1933,9 @@ CAUSAL = "alibi:heads=8,mask=causal,len=32"
 for name, mask, words in (
     ("one key too many", behind() <= 1, "at most 1 after the query"),
     ("a key too few", behind() <= -2, "at least 2 before the query"),
-    ("left padding", (behind() <= 0) & (np.arange(32) >= 4), r"\(causal\), but for keys 0 to 3"),
-    ("padding without causal", (behind() < 99) & (np.arange(32) < 28), "queries and keys, but for keys 28 to 31"),
-    ("a padded window", (abs(behind()) < 6) & (np.arange(32) > 1), "window of 11.*but for keys 0 to 1"),
+    ("left padding", (behind() <= 0) & (np.arange(32) >= 4), r"\(causal\), except for keys 0 to 3"),
+    ("padding without causal", (behind() < 99) & (np.arange(32) < 28), "everywhere, except for keys 28 to 31"),
+    ("a padded window", (abs(behind()) < 6) & (np.arange(32) > 1), "window of 11.*except for keys 0 to 1"),
 ):  # fmt: skip
     mistake(
         f"ALiBi with {name}", CAUSAL, lambda mask=mask: np.where(mask, alibi(8), -np.inf).astype(F32), words,
@@ -2009,7 +2009,7 @@ applied(
 
 
 def phases(how: str, start: int) -> tuple[np.ndarray, np.ndarray]:
-    """Inputs and others rotated in float32 from phases of which some steps were rounded to bfloat16."""
+    """Inputs, and their rotation in float32 with some steps of the phases rounded to bfloat16."""
     x, at = random(1, 2, 64, 64, seed=11), (start + np.arange(64, dtype=F32))[:, None]
     angle = (bf16(at) if "p" in how else at) * (bf16(inv32(64)) if "w" in how else inv32(64))
     c, s = (f(bf16(angle) if "a" in how else angle) for f in (np.cos, np.sin))

@@ -1,6 +1,6 @@
 """NumPy and modules built on it, each imported when one of its names is first used, and the types of kernels.
 
-A declaration is read by every command, most of which compute nothing.
+Every command reads declarations, and most commands compute nothing.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from fractions import Fraction
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -32,10 +32,15 @@ KINDS: tuple[tuple[str, str], ...] = (
 
 def identify(profile: Profile) -> Iterator[Candidate]:
     """Yield biases in proportion to the distance or the key, and slopes by themselves."""
-    for bias, slopes, mask, notes, table, columns in _slopes(profile):
+    for bias, slopes, notes, table, columns in _slopes(profile):
         heads, dtype = len(slopes), profile.effective_dtype
         active = int(np.flatnonzero(slopes)[-1]) + 1  # those that follow have no slope
-        keys = {"heads": str(heads), "bias": bias, **mask, **({"alibi-heads": str(active)} if active < heads else {})}
+        keys = {
+            "heads": str(heads),
+            "bias": bias,
+            **profile.mask,
+            **({"alibi-heads": str(active)} if active < heads else {}),
+        }
         slopes, heads = slopes[:active], active
         part, ulp = part_of(slopes, dtype), _allowed(heads, dtype)
         own = list(_rules(slopes, dtype, whole=bool(part)))
@@ -50,22 +55,29 @@ def identify(profile: Profile) -> Iterator[Candidate]:
             yield Candidate("alibi", given, table, (part[0], *notes), ulp=_allowed(part[2], dtype))
 
 
-Slopes = tuple[str, Floats, dict[str, str], tuple[str, ...], dict[str, str], Integers | None]
+class Slopes(NamedTuple):
+    """The form of a bias, the slope of each head, notes, the table's own keys, and the columns that its keys hold."""
+
+    bias: str
+    values: Floats
+    notes: tuple[str, ...]
+    table: Mapping[str, str]
+    columns: Integers | None = None
 
 
 def _slopes(profile: Profile) -> Iterator[Slopes]:
-    """Yield the form, the slope of each head, the mask, notes, the table's own keys, and the columns that keys hold."""
+    """Yield the slopes of a profile in each form that it may have."""
     copies = (f"{profile.copies} copies of it, as of a batch or of ranks",) if profile.copies > 1 else ()
     if profile.by == "slopes":
         if profile.heads > 1 or profile.name == "slopes":
-            yield "symmetric", profile.values[:, 0], {}, copies, profile.table, None
+            yield Slopes("symmetric", profile.values[:, 0], copies, profile.table)
     elif profile.by == "distance" and not profile.integral and profile.form != "past":
         one_side = bool(profile.masked) or not (profile.at[profile.known] > 0).any()
         slopes = profile.slopes(-np.abs(profile.at), (profile.at <= 0) | (not one_side))
         if slopes is not None:
             note = "keys after the query hold 0, where -inf would hide them"
             notes = (note,) if profile.masked == "0" else ()
-            yield "symmetric", slopes, profile.mask, notes, profile.table, None
+            yield Slopes("symmetric", slopes, notes, profile.table)
     elif profile.by == "key" and profile.known.any() and not (profile.integral and profile.heads == 1):
         last = profile.keys - 1
         values, at = profile.seen
@@ -75,9 +87,9 @@ def _slopes(profile: Profile) -> Iterator[Slopes]:
             slopes = profile.slopes(profile.at + first, np.ones(len(profile.at), bool))
             if slopes is not None:
                 table = profile.table | ({} if first in (0, -last) else {"start": str(int(first))})
-                yield "last-key" if first == -last else "key-position", slopes, profile.mask, copies, table, None
+                yield Slopes("last-key" if first == -last else "key-position", slopes, copies, table)
         if not profile.integral and profile.keys > 2 and (padded := _padded(profile)) is not None:
-            yield "key-position", padded[0], profile.mask, (*padded[2], *copies), profile.table, padded[1]
+            yield Slopes("key-position", padded[0], (*padded[2], *copies), profile.table, padded[1])
 
 
 def _padded(profile: Profile) -> tuple[Floats, Integers, tuple[str, ...]] | None:

@@ -222,8 +222,8 @@ def mistakes(keys: Mapping[str, str]) -> Iterator[Change]:
         ratios = [str(int(int(keys["original-max"]) * ratio)) for ratio in (times, 1 / times, *LENGTH_RATIOS)]
         yield from other_values(keys, "original-max", *dict.fromkeys(ratios))
         others = (length for length in LENGTHS if str(length) not in (keys["original-max"], *ratios))
-        for length in sorted(others, key=_is_odd):  # where the ends of the ramp are whole, several give the same
-            near = " or one near it" * (_is_odd(length) and keys.get("truncate") == "true")
+        for length in sorted(others, key=_is_unusual):  # where the ends of the ramp are whole, several give the same
+            near = " or one near it" * (_is_unusual(length) and keys.get("truncate") == "true")
             text = f"original-max {length}{near} where {keys['original-max']} was expected"
             yield Change("original-max", text, {"original-max": str(length)})
     yield from _defaults(scaling, keys)
@@ -232,7 +232,7 @@ def mistakes(keys: Mapping[str, str]) -> Iterator[Change]:
         yield Change("scaling", phrase, step=Fraction(1, factor))
 
 
-def _is_odd(length: int) -> bool:
+def _is_unusual(length: int) -> bool:
     """Whether a length is neither a power of two nor a multiple of 8192, as models have."""
     return length % 8192 != 0 and length & (length - 1) != 0
 

@@ -30,7 +30,7 @@ MAX_LENGTH_ERROR = 0.05
 MAX_POWER_ERROR = 1e-4
 # Digits that a step between rows counts against [cos | sin] of rope: timesteps of a diffusion model have one.
 STEPPED_CACHE = 3.0
-# Digits that a length counts which several give, none of which is usual: more than a name may have that is sure.
+# Digits that an unusual original length counts where several give the same table: too many for a sure name.
 OPEN_LENGTH = 10.0
 # Digits that sines before cosines in one array count against rope: sinusoids are written so, GPT-J's cache too.
 SINE_FIRST = 2.0
@@ -321,6 +321,7 @@ def _other_base(base: str, meant: str) -> str:
 COMMON = ("dim", "rotary-dim", "partial", "base", "scaling")
 
 
+# Defaults of scalings, which are not listed.
 USUAL = {"beta-fast": "32", "beta-slow": "1", "low-freq-factor": "1", "high-freq-factor": "4", "ramp": "index",
          "truncate": "true", "coefficient": "0.1"}  # fmt: skip
 
