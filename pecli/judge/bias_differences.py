@@ -242,7 +242,7 @@ def _strides(lines: biases.Lines, window: ImageWindow) -> list[Finding]:
     alike = (index == row * y + column * x + same).mean()
     if (row, column) == (want, 1) or min(row, column) < 1 or alike < biases.MIN_SHARE_LIKELY:
         return []
-    text = f"in the index a row counts {row} and a column {column} where {want} and 1 were expected"
+    text = f"the index has row stride {row} and column stride {column} where {want} and 1 were expected"
     return [Finding("index", text)]
 
 

@@ -669,15 +669,17 @@ def distance_of(table: Tabular) -> str | None:
 
 
 def _by_distance(lines: Lines, profile: Profile) -> bool:
-    """Whether the values of all queries follow from their distances, except a few."""
-    first, count = int(profile.at[0]), 0
+    """Whether the values of all queries follow from their distances, but for a few of those that are not the median."""
+    first, wrong, uncommon = int(profile.at[0]), 0, 0
+    median = np.median(profile.seen[0])
     own = np.arange(profile.queries) + (0 if profile.align else profile.keys - profile.queries)
     for start, values in lines.blocks():
         head, query = np.divmod(np.arange(start, start + len(values)), profile.queries)
         at = np.arange(profile.keys) - own[query][:, None] - first
         expected = profile.values[head[:, None] % profile.heads, at]
-        count += int(np.count_nonzero((values == expected) | np.isnan(expected)))
-    return bool(count >= MIN_SHARE_LIKELY * lines.count * lines.width)
+        wrong += int(np.count_nonzero((values != expected) & ~np.isnan(expected)))
+        uncommon += int(np.count_nonzero(values != median))
+    return wrong <= (1 - MIN_SHARE_LIKELY) * uncommon
 
 
 def verdict(found: Fit, table: Tabular) -> Identification:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
+import math
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pecli.errors import PecliError
 from pecli.spec.recipe import join_recipe, split_recipe
 from pecli.spec.tabular import InMemory, Tabular
 from pecli.tables.comparison import Comparison, Finding, Progress, compare_tables
@@ -54,24 +58,51 @@ def explained(a: Tabular, b: Tabular) -> list[Finding]:
 
 def identified(table: Tabular, positions: Floats | None = None) -> Identification:
     """Return what `judge.identify` says of a table; of an unknown one, also why it differs from the nearest recipe."""
-    from pecli.judge.identify import MIN_EXPLAINED_NEAREST, identify
+    from pecli.judge.identify import identify
+
+    found = identify(table, positions)
+    if found.recipe or positions is not None:
+        return found
+    with np.errstate(all="ignore"):  # a file may hold any number
+        return _reread(table) or replace(found, measured=(*_reasons(table, found), *found.measured))
+
+
+def _reasons(table: Tabular, found: Identification) -> Iterator[str]:
+    """Yield why an unknown table is none: what each of two arrays is, or how it differs from a recipe like it."""
+    from pecli.judge.identify import MIN_EXPLAINED_NEAREST, MIN_SURE_ROWS, few_values, is_large
     from pecli.judge.located import VAGUE
     from pecli.tables.alignment import table_like
     from pecli.tables.sources import read_source
 
-    found = identify(table, positions)
-    if found.recipe is None and positions is None:
-        found = _reread(table) or found
-        if not found.recipe and (each := _each_alone(table)):
-            return replace(found, notes=(*found.notes, *each))
-    nearest = None if found.recipe or positions is not None else found.nearest or _recipe_of_half(table)
-    if nearest is None:
-        return found
-    findings = explained(table, table_like(read_source(nearest), table))
-    if found.nearly < MIN_EXPLAINED_NEAREST and any(one.kind in ("place", "rest") for one in findings):
-        return found
-    said = f"compared with {'it' if found.nearly >= MIN_EXPLAINED_NEAREST else nearest}"
-    return replace(found, notes=(*found.notes, *(f"{said}: {one.text}" for one in findings if one.kind not in VAGUE)))
+    if each := _each_alone(table):
+        yield from each
+        return
+    said = ""
+    if (nearest := found.nearest or _recipe_of_half(table)) is not None:
+        findings = explained(table, table_like(read_source(nearest), table))
+        if found.nearly >= MIN_EXPLAINED_NEAREST or not any(one.kind in ("place", "rest") for one in findings):
+            said = nearest
+    enough = all(len(a.shape) > 1 and min(a.rows, math.prod(a.row_shape)) >= MIN_SURE_ROWS for a in table.arrays)
+    if not said and enough and not is_large(table) and not few_values(table):
+        said, findings = next(_resembled(table, found.usual or USUAL), ("", []))
+    texts = [one.text for one in findings if one.kind not in VAGUE] if said else []
+    yield from [f"compared with {said}: {text}" for text in texts[:1]] + texts[1:]
+
+
+# What an unknown table is compared with; its width, its heads and its length are those of the table.
+USUAL = ("sinusoidal", "rope", "alibi", "t5:form=index", "t5:bidirectional=false,form=index")
+
+
+def _resembled(table: Tabular, recipes: Iterable[str]) -> Iterator[tuple[str, list[Finding]]]:
+    """Yield each recipe that a table differs from in a way with a name, and these differences."""
+    from pecli.judge.explain import resemblance
+    from pecli.tables.alignment import read_with_size, table_like
+
+    for recipe in recipes:
+        with contextlib.suppress(PecliError):  # of another size
+            expected = table_like(read_with_size(recipe, table), table)
+            if findings := resemblance(table, expected):
+                yield expected.source.short, findings
 
 
 def _reread(table: Tabular) -> Identification | None:

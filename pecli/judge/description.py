@@ -228,6 +228,8 @@ class Identification:
         Of an unknown table, the share of the values that the nearest recipe gives.
     nearest : str or None
         That recipe.
+    usual : tuple of str
+        Other recipes that an unknown table is worth comparing with; they may lack a width.
     """
 
     recipe: str | None
@@ -242,6 +244,7 @@ class Identification:
     measured: tuple[str, ...] = ()
     nearly: float = 0.0
     nearest: str | None = None
+    usual: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         if self.recipe is None:

@@ -625,7 +625,7 @@ def _findings(best: Description, total: Tally, want: Expected, found: Comparison
 def _rest_rounding(name: waves.WaveName, total: Tally, want: Expected, *, whole: bool) -> Iterator[Finding]:
     """Yield how far all values that fit are from the exact ones, where they were not rounded once from these."""
     kind, own = (one if one in waves.LOW_TYPES else "" for one in (name.measured.dtype, want.table.request.dtype))
-    if whole and (name.way.name in ("float32", "float64") or (kind and not own)):  # else it is more than an exception
+    if whole and (name.way.name == "float32" or (kind and not own)):  # else it is more than an exception
         once = EPSILON[own] * name.magnitude / (2 if name.magnitude <= 1 else 1) if own else 0.0  # of the expected ones
         yield Finding("rounding", f"the rest differs by at most {limit(total.residual + once, 2)}")
 

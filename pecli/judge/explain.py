@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import math
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
 from itertools import takewhile
@@ -29,9 +30,10 @@ from pecli.numbers.dtypes import GRIDS
 from pecli.numbers.positions import Positions, fraction_text
 from pecli.numbers.printing import limit
 from pecli.numbers.rounding import floats
-from pecli.spec.tabular import InMemory, Tabular
+from pecli.spec.tabular import InMemory, Tabular, View
 from pecli.tables.comparison import Comparison, Finding, compare_tables
 from pecli.tables.figures import Tolerance
+from pecli.tables.layouts import cosines_and_sines
 from pecli.tables.parts import ConcatTable
 from pecli.tables.request import ArrayNaming, Extent
 from pecli.tables.table import Table
@@ -51,13 +53,19 @@ def explain(actual: Tabular, expected: Tabular, found: Comparison) -> list[Findi
             return [_random(ALL), *(place(ArrayPair(left, right)) for left, right in _pairs(actual, expected))]
         if row := _lone_row(actual, expected):
             return row
-        if found.complete and not found.remarks and found.total.beyond <= MAX_REST_SHARE * found.total.compared:
-            few = located(_pairs(actual, expected))
-            if few and few[0].kind not in (*VAGUE, "value"):  # the recipe is right
+        pairs = _pairs(actual, expected) if found.complete and not found.remarks else []
+        is_rare = found.total.beyond <= MAX_REST_SHARE * found.total.compared
+        if pairs and (is_rare or _begins_alike(pairs)):
+            few = located(pairs)
+            is_whole = is_rare or not {one.kind for one in few} & {"place", "rest"}
+            if few and is_whole and few[0].kind not in (*VAGUE, "value"):  # the recipe is right
                 return few
         table = expected if isinstance(expected, Table) else _parsed(expected.recipe)
         if table is not None:
             return _shaped(actual, expected, _described(actual, table, found) or _located(actual, expected))
+        left, right = (_differing(side, found, k) for k, side in enumerate((actual, expected)))
+        if (len(left.arrays), len(right.arrays)) != (len(actual.arrays), len(expected.arrays)):
+            return explain(left, right, compare_tables(left, right, found.tolerance))
         named = identify(expected)
         table = _parsed(named.recipe) if named.confidence == "sure" else None
         if table is not None and named.equal is not None and _size(table) < _size(expected):  # the others are empty
@@ -75,6 +83,35 @@ def explain(actual: Tabular, expected: Tabular, found: Comparison) -> list[Findi
             return [*findings, Finding("expected", f"the expected values are {what} {named.recipe}")]
         of_pairs = any(text.startswith(PAIRS) for text in named.measured)
         return _located(actual, expected, tensors=named.recipe is None and not of_pairs)
+
+
+def _begins_alike(pairs: Sequence[tuple[ArrayView, ArrayView]]) -> bool:
+    """Whether the first rows are the expected ones but for rounding, so that others are missing or at other places."""
+    if any(len(left.plain_shape) != 2 for left, _ in pairs):  # of many heads, the first alone
+        return False
+    narrow = 2 * max((EPSILON.get(view.dtype, 0.0) for pair in pairs for view in pair), default=0.0)
+    both = [[read_floats(view, 0, min(view.rows // 2, FIRST_ROWS)) for view in pair] for pair in pairs]
+    return all(len(y) == FIRST_ROWS and np.abs(y - x).max() <= MAX_FIRST_GAP + narrow for y, x in both)
+
+
+# Kinds of findings that say of an unknown table only that it is another one.
+OTHER = ("random", "shape", "frequency", "distance", "encoding", "form", "offset")
+
+
+def resemblance(actual: Tabular, expected: Table) -> list[Finding]:
+    """Return how an unknown table differs from a recipe that it resembles; [] where that has no name."""
+    found = compare_tables(actual, expected)
+    with np.errstate(all="ignore"):  # a file may hold any number
+        findings = (_described(actual, expected, found) or located(_pairs(actual, expected))) if found.arrays else []
+    return [] if {one.kind for one in findings} & {"place", "rest", *OTHER} else findings
+
+
+def _differing(table: Tabular, found: Comparison, side: int) -> Tabular:
+    """Return one of two tables without the arrays that are equal or that the other has not, but for cos beside sin."""
+    names = {one.names[side] for one in found.arrays if one.figures.beyond or one.shapes[0] != one.shapes[1]}
+    both = cosines_and_sines([array.name for array in table.arrays])
+    names |= {*both} if names & {*both} else set()
+    return View(table, [array for array in table.arrays if array.name in names]) if names else table
 
 
 def _shaped(actual: Tabular, expected: Tabular, findings: list[Finding]) -> list[Finding]:
@@ -233,6 +270,8 @@ def _described(actual: Tabular, table: Table, found: Comparison) -> list[Finding
     return (part if lost and {one.kind for one in part} <= {lost, "rounding"} else findings) or None
 
 
+# First rows that show whether the frequencies are the expected ones, and their largest rounding in float32.
+FIRST_ROWS, MAX_FIRST_GAP = 16, 1e-5
 # Largest error of the only row of a file as a share of its largest value, and values of a table with such a row.
 MAX_LONE_GAP, MAX_LONE_VALUES = 2.0**-10, 1 << 22
 # Largest error of remade rows as a share of their largest value: of the 1e-5 that a layer norm adds to the variance.
@@ -401,11 +440,16 @@ def _rotated(pairs: list[tuple[ArrayView, ArrayView]]) -> list[Finding]:
     """Return how queries or keys are rotated otherwise than the expected ones."""
     from pecli.judge.kernels import MAX_VALUES, unlike_rotations
 
-    size = max((one.rows * one.row_size for pair in pairs for one in pair), default=0)
-    if len(pairs) != 1 or any(one.dtype not in GRIDS for one in pairs[0]) or size > MAX_VALUES:
-        return []
-    y, right = (floats(one.read(0, one.rows), one.dtype).astype(np.float64).reshape(one.shape) for one in pairs[0])
-    return unlike_rotations(y, right, pairs[0][0].dtype, lambda a, b: explain(a, b, compare_tables(a, b)))
+    found: list[list[Finding]] = []
+    for pair in pairs:
+        if any(one.dtype not in GRIDS or one.rows * one.row_size > MAX_VALUES for one in pair):
+            return []
+        y, right = (floats(one.read(0, one.rows), one.dtype).astype(np.float64).reshape(one.shape) for one in pair)
+        found.append(unlike_rotations(y, right, pair[0].dtype, lambda a, b: explain(a, b, compare_tables(a, b))))
+    if not all(found) or all(own == found[0] for own in found):
+        return found[0] if found and all(found) else []
+    both = zip(pairs, found, strict=True)
+    return [one._replace(text=f"{left.name}: {one.text}") for (left, _), own in both for one in own]
 
 
 def _padded(actual: Tabular, expected: Table) -> list[Finding]:

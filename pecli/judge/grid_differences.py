@@ -202,7 +202,7 @@ SENTENCES = {
     "axes": "axis widths {have} where {want} were expected",
     "axis-order": "height and width are exchanged in the columns (axis-order {have} where {want} was expected)",
     "sections": "sections {have} where {want} were expected",
-    "section-order": "sections {sections} in the order {have} where {want} was expected",
+    "section-order": "the sections are {have} where {want} ones were expected",
     "order": "columns in the order {have} where {want} was expected",
     "first": "coordinates start at {have} where {want} was expected",
     "halves": "columns are repeated {have} where {want} was expected (halves)",
@@ -393,7 +393,7 @@ def _coordinate_words(
             elif sources[b] != a:
                 yield Finding("axes", f"the pairs of the {names[a]} follow the {names[b]}")
             elif a < b:
-                half = f": the {names[a]} half holds the {names[b]}" if count == 2 else ""
+                half = f": the {names[b]} comes first" if count == 2 else ""
                 yield Finding("exchanged", f"{names[a]} and {names[b]} are exchanged{half}")
     ends = [s.factor * np.array([own.min(), own.max()]) + s.added[0] * _space(own) for s, own in both]
     ends = [np.where(np.abs(pair) < MAX_FACTOR_GAP * np.ptp(pair), 0.0, pair) for pair in ends]

@@ -378,8 +378,9 @@ def _measured_grid(
         owner[groups[at]] = number
     layout = "complex" if view.planes[0].part else "split" if reading.layout in JOINED else reading.layout
     absolute, kept = reading.layout.startswith(ABSOLUTE), tuple(axes[at][0] for at in order)
+    angles = np.angle(pairs_of(view, reading, np.arange(reading.pairs), np.array([prefix]))[0])
     return Grid(view, reading, Axes(view.planes[0].width, absolute, layout, kept, sides, owner, places[:, list(order)],
-                                    view.total, merge, prefix, suffix))  # fmt: skip
+                                    view.total, merge, prefix, suffix, angles=angles))  # fmt: skip
 
 
 def _measured_axis(z: Complex, dtype: str, columns: Integers) -> tuple[GridAxis, Floats]:
@@ -603,7 +604,15 @@ def identify_grid(table: Tabular) -> Identification | None:
         axes = grid.axes.axes if grid is not None and grid.axes.sides else ()
         if grid is None or len(axes) < 2 or not np.isfinite([axis.origin for axis in axes]).all():
             return None
-        return Identification(None, "unknown", measured=tuple(measured_words(grid)))
+        return Identification(None, "unknown", measured=tuple(measured_words(grid)), usual=tuple(_usual(grid)))
+
+
+def _usual(grid: Grid) -> Iterator[str]:
+    """Yield recipes without a width that an unknown table over axes is worth comparing with."""
+    size = {"grid": "x".join(map(str, grid.axes.sides)), **grid.axes.edges}
+    for encoding in CATALOGUE.values():
+        if encoding.declares("identify_axes") and (encoding.family.word == "absolute") == grid.axes.absolute:
+            yield join_recipe(encoding.name, size)
 
 
 def names_of(grid: Grid) -> list[GridName]:

@@ -54,8 +54,8 @@ def identify_vector(table: Tabular) -> Identification | None:
         if more or min(plane.rows, plane.width) != 1 or max(plane.rows, plane.width) < MIN_PAIRS:
             continue
         values = plane.read(0, plane.rows).ravel()
-        falling = (np.diff(values) < 0) | (values[1:] == 0)
-        if 0 < values[0] < np.inf and (values >= 0).all() and falling.all():
+        falls = values[0] > values[-1] and (np.diff(values) <= 0).all()  # narrow types repeat the smallest
+        if 0 < values[0] < np.inf and (values >= 0).all() and falls:
             found = _named(values, effective_dtype(values, array.dtype), array.name)
             if found is not None:
                 return found
@@ -64,7 +64,7 @@ def identify_vector(table: Tabular) -> Identification | None:
 
 def _named(values: Floats, dtype: str, array: str) -> Identification | None:
     found: list[tuple[float, float, str, str, str]] = []
-    errors = EPSILON[dtype] * values
+    errors = unit(values, dtype) / 2
     trials = [(errors, level) for level in waves.LEVELS.values()]
     printed = printed_digits(values, EPSILON[dtype], MIN_SURE_FREQUENCIES, MAX_FREQUENCY_DIGITS)
     if printed is not None:
@@ -259,6 +259,8 @@ MAX_FITTED, MAX_NARROW_FITTED = 9.0, 5.5
 MIN_SURE_ROWS, MIN_SURE_PAIRS, MIN_SURE_COLUMNS = 8, 4, 16
 # Of evenly spaced frequencies, between the widest and the narrowest gap, relative to their range.
 MAX_UNEVEN = 1e-3
+# Times that the list of a longrope slows a pair at most: Phi-3's goes to 65.
+MAX_SLOWER = 100
 # Values that are looked at to say that a table is a mask; its verification reads all of them.
 MASK_VALUES = 1 << 16
 # Values of a copy, as in a batch, that are compared at once.
@@ -502,8 +504,11 @@ def described(name: waves.WaveName, found: Tally, names: Sequence[waves.WaveName
     confidence = "sure" if not found.unexplained and determined and not name.phase.endswith("negated") else "likely"
     if found.equal < found.count or way.name != "exact":
         notes.append(arithmetic_note(name, found))
-    if len(types := dict.fromkeys(plane.array.dtype for plane in measured.planes)) > 1:
+    types = dict.fromkeys(plane.array.dtype for plane in measured.planes)
+    if len(types) > 1:
         notes.append(f"the arrays have different types: {' and '.join(types)}")
+    elif narrow and measured.dtype not in types:
+        notes.append(f"the values were rounded to {measured.dtype}, the file holds {' and '.join(types)}")
     if rows == 1 and name.start == 0:
         width = measured.planes[0].width  # the columns of a head, or half of them
         half = len(measured.planes) == 2 and not measured.planes[0].part and width % 2 == 0
@@ -570,21 +575,20 @@ def _as_good(other: waves.WaveName, name: waves.WaveName) -> bool:
 
 def arithmetic_note(name: waves.WaveName, found: Tally) -> str:
     """Return the note on the arithmetic and on the distance of the values from it."""
-    way, total, fit = name.way, max(1, found.count), found.count - found.unexplained
+    way, fit = name.way, found.count - found.unexplained
+    one = "real and imaginary part" if name.measured.planes[0].part else "value"
     if found.equal == fit:
         made = "the exact ones" if way.name == "exact" else f"what {way.words()} give"
         low = name.measured.dtype if name.measured.dtype in waves.LOW_TYPES else ""
-        every = f"{'' if found.unexplained else 'all '}{fit:,} values"
+        every = f"{'' if found.unexplained else 'all '}{fit:,} {one}s"
         return f"{every} are equal to {made}{f', rounded to {low}' if low else ''}"
-    share = f"{percent(found.equal / total, 2)} equal"
     if way.name == "float64":
-        return f"float64 rounding: the values are within {limit(found.residual, 2)} of the exact ones"
-    every = "every value" if not found.unexplained else f"{fit:,} values"
+        return f"float64 rounding: the {one}s are within {limit(found.residual, 2)} of the exact ones"
+    every = f"every {one}" if not found.unexplained else f"{fit:,} {one}s"
     near = f"within {max(1, round(found.worst))} ulp" if found.worst < MAX_ULP_NAMED else "within rounding"
     if way.name == "exact":
-        return f"{every} {near} of the exact one, {share}"
-    drift = f"up to {limit(found.residual, 2)} from the exact values"
-    return f"{every} {near} of what {way.words()} give, {share}; {drift}"
+        return f"{every} {near} of the exact one, {percent(found.equal / found.count, 2)} equal"
+    return f"{every} {near} of what {way.words()} give; up to {limit(found.residual, 2)} from the exact values"
 
 
 def backward_negated(name: waves.WaveName) -> bool:
@@ -641,6 +645,9 @@ def _measured_only(measured: Measured, nearest: waves.WaveName | None, explained
             fast = np.arange(pairs.count) < max(2, pairs.count // 4)
             base = next(pairs.bases(np.arange(pairs.count) / pairs.count, some=fast), None)
             text += f", the fastest as of base {base:f}" if base is not None and nearest is None else ""
+            slower = BASES[0] ** (-np.arange(pairs.count) / pairs.count) / pairs.steps
+            if pairs.magnitude > 1 + MAX_UNEVEN and slower.min() > 1 - MAX_UNEVEN and slower.max() < MAX_SLOWER:
+                text += f", {slower.min():.4g} to {slower.max():.4g} times slower than base {BASES[0]}, as in longrope"
             again = np.flatnonzero(np.isclose(pairs.steps[1:], pairs.steps[0], 1e-3)) + 1
             if 0 < len(again) <= MAX_AXES and again[0] > 1:
                 text += f"; they begin again at {numbered('pair', again)}, as of ropes side by side"

@@ -262,7 +262,7 @@ STEPS = {
 }
 # Wrong uses of cos + i sin: the text of each and the function that makes it.
 ROTATION_ERRORS: dict[str, Callable[[Rotations], Rotations]] = {
-    "the rotation has the other sense: the sine has the wrong sign": np.conj,
+    "the rotation goes the other way: the sine has the wrong sign": np.conj,
     "cos and sin are exchanged": lambda z: 1j * z.conj(),
     "the cosine has the wrong sign": lambda z: -z.conj(),
     "the sign of both cosine and sine is changed": np.negative,

@@ -70,6 +70,7 @@ OTHER_SIZE = 3.0
 LOW_TYPES = ("bfloat16", "float16")
 # Types of the steps of a computation, among them the one in which no value is stored.
 COARSE_TYPES = (*LOW_TYPES, TF32)
+MIN_FLOAT16 = 2.0**-14  # below it float16 has fewer digits than TF32
 # Phase of every pair at position 0 for each sign error, after cosine and sine were put in order.
 PHASES = {"": 0.0, "negated": np.pi, "sine negated": np.pi / 2, "cosine negated": -np.pi / 2}
 # Phases of a single component, A cos(p w + phase).
@@ -167,7 +168,7 @@ class Way:
     def coarse_type(self) -> str:
         """The narrowest type, or both of those that have as many bits, where frequencies do not tell them apart."""
         kinds, w = ("float16", TF32), self.frequencies
-        alike = "frequencies" not in self.coarse_steps or all(np.array_equal(rounded(w, kind), w) for kind in kinds)
+        alike = "frequencies" not in self.coarse_steps or bool(w[w > 0].min(initial=1.0) >= MIN_FLOAT16)
         return " or ".join(kinds) if self.name in kinds and self.angles != self.name and alike else self.name
 
     @property

@@ -277,6 +277,8 @@ class Axes:
         Of the table.
     values : (n, width) float64
         Of an absolute table whose columns are no pairs of one size; its layout is "columns".
+    angles : (m,) float64
+        Of each pair in the first row of the grid.
     """
 
     width: int
@@ -291,6 +293,7 @@ class Axes:
     prefix: int = 0
     suffix: int = 0
     values: Floats = field(default_factory=lambda: np.empty((0, 0)), repr=False)
+    angles: Floats = field(default_factory=lambda: np.empty(0), repr=False)
 
     @property
     def count(self) -> int:

@@ -147,9 +147,10 @@ class Comparison:
             return "different: the shapes differ, so no values are counted"
         if not beyond:
             return f"different: what both have is the same {within if unequal else f'in {compared:,} values'}"
-        count, share = f"{beyond:,} of {compared:,} values", f" ({percent(beyond / compared, 1)})"
+        the, both = ("the ", " that both have") if {"size", "shape"} & {one.kind for one in self.remarks} else ("", "")
+        count, share = f"{beyond:,} of {the}{compared:,} values{both}", f" ({percent(beyond / compared, 1)})"
         if beyond == compared:
-            count, share = f"all {compared:,} values", ""
+            count, share = f"all {compared:,} values{both}", ""
         by = "" if self.tolerance.exact else f" by more than {self.tolerance}"
         by = by if self.tolerance.decimals is None else f" at {self.tolerance}"
         return f"different: {count} differ{by}{share}"

@@ -64,7 +64,7 @@ class Kernel:
 SWAPPED = {"half": "interleaved", "interleaved": "half", "interleaved:half": "interleaved"}
 FAULTS = {
     "pairs swapped": (lambda k: k(pairs=SWAPPED[k.pairs]), "pairs were rotated where"),
-    "sign": (lambda k: k(sign=-1), "the rotation has the other sense"),
+    "sign": (lambda k: k(sign=-1), "the rotation goes the other way"),
     "not turned": (lambda k: k.x, "not rotated at all"),
     "one more": (lambda k: k(k.at + 1), "off by one: row p has position p + 1"),
     "one less": (lambda k: k(k.at - 1), "off by one: row p has position p - 1"),

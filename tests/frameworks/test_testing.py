@@ -63,7 +63,7 @@ def test_a_right_kernel_passes():
     ("outputs", "says"),
     [
         (rotated_pairs(Q, "interleaved"), "interleaved pairs were rotated where half-split ones were expected"),
-        (rotated_pairs(Q, sign=-1), "the other sense"),
+        (rotated_pairs(Q, sign=-1), "the other way"),
         (rotated_pairs(Q, start=1), "off by one: row p has position p . 1"),
         (Q, "not rotated at all"),
     ],

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import pecli
 from pecli.judge.compare import explained
 from pecli.judge.kernels import AppliedRotation, RotationSource, faults
 from pecli.testing import assert_applied
@@ -70,7 +71,7 @@ KERNELS = {
     "linear scaling (factor 4) where none was expected": kernel(w=rates() / 4),
     "positions advance by 2/3 where 1 was expected (step 2/3)": kernel(positions=P / 1.5),
     "interleaved pairs were rotated where half-split ones were expected": kernel(pairs="interleaved"),
-    "the rotation has the other sense: the sine has the wrong sign": kernel(sense=-1),
+    "the rotation goes the other way: the sine has the wrong sign": kernel(sense=-1),
     "not rotated at all: the outputs are the inputs": X,
     "it was rotated twice": kernel(kernel()),
     "positions are off by one: row p has position p + 1": kernel(positions=P + 1),
@@ -167,7 +168,7 @@ def test_the_place_of_a_fault_is_said():
     wrong = kernel(sense=-1)
     out = kernel()
     out[:, 1:, 1:] = wrong[:, 1:, 1:]
-    assert said(out)[0].startswith("all of heads 1 to 3: the rotation has the other sense")
+    assert said(out)[0].startswith("all of heads 1 to 3: the rotation goes the other way")
     out = kernel()
     out[:, :, 128:] = kernel(X[:, :, 128:], P[:32])
     assert said(out)[0].startswith("positions from 128 on repeat the first 128: position 128 is position 0 again")
@@ -253,3 +254,19 @@ def test_a_fault_of_one_batch_is_said_of_no_other():
     with pytest.raises(AssertionError, match="array differs in block 1, ") as raised:
         assert_applied(WORDS, np.asarray(output, np.float32), "sinusoidal:dim=64")
     assert "what was added" not in str(raised.value)
+
+
+@pytest.mark.parametrize("further", [(), ("cos",), ("cos", "sin")])
+def test_what_is_equal_or_stands_in_one_file_hides_no_cause(further):
+    right, angle = kernel(), P[:, None] * rates()
+    expected = {"q": X, "q_rotated": right} | {part: getattr(np, part)(angle) for part in further}
+    found = pecli.compare({"q": X, "q_rotated": kernel(w=rates(500000.0))}, expected)
+    assert found.findings[0].text == "base 500000 where 10000 was expected"
+
+
+def test_queries_and_keys_are_each_told_where_they_differ_in_other_ways():
+    want = {"q": kernel(), "k": kernel(X[::-1])}
+    both = pecli.compare({"q": kernel(sense=-1), "k": kernel(X[::-1], sense=-1)}, want)
+    assert both.findings[0].text.startswith("the rotation goes the other way")
+    each = pecli.compare({"q": kernel(sense=-1), "k": kernel(X[::-1], positions=P + 1)}, want)
+    assert [one.text.partition(":")[0] for one in each.findings[:2]] == ["q", "k"]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import pecli
-from tests.judge.answers import angles, cache, distances, get_slopes, half, sinusoid
+from tests.judge.answers import angles, cache, distances, frequencies, get_slopes, half, sinusoid
 
 TABLE = {name: half(values).astype("float32") for name, values in cache(angles(64, 32)).items()}
 BIAS = (-get_slopes(8)[:, None, None] * distances(16)).astype("float32")
@@ -127,14 +127,14 @@ def test_a_table_of_mostly_nan_is_unknown():
     [
         (np.delete(np.arange(512), 350), "row 350 is missing, later rows have moved up by 1"),
         (np.minimum(np.arange(512), 300), "rows 301 to 511 repeat row 300"),
-        (np.arange(512) % 256, "rows from 256 on repeat the first 256"),
+        (np.arange(512) % 256, "rows from 256 on repeat the first 256: row 256 is row 0 again"),
     ],
 )
 def test_identify_says_how_rows_differ_from_the_nearest_recipe(rows, said):
     found = pecli.identify({name: values[rows] for name, values in cache(angles(512, 64)).items()})
     assert found.confidence == "unknown"
     assert f"nearest: rope:dim=64,len={len(rows)}" in str(found)
-    assert f"compared with it: {said}" in str(found)
+    assert found.measured[0] == f"compared with rope:dim=64,len={len(rows)}: {said}"
 
 
 @pytest.mark.parametrize("first", [0, 1])
@@ -142,7 +142,49 @@ def test_identify_knows_a_cache_behind_padding(first):
     positions = np.concatenate([np.full(6, first), np.arange(34)])
     found = pecli.identify({name: values[positions] for name, values in cache(angles(40, 64)).items()})
     said = "rows 1 to 6 repeat row 0" if first == 0 else "rows 0 to 5 all hold row 1"
-    assert f"compared with rope:dim=64: {said}" in str(found)
+    said += ", later rows have moved down by 6"
+    assert found.measured[0] == f"compared with rope:dim=64: {said}"
+
+
+SLIPS = {
+    "column j has exponent 2j/d where that of its pair was expected": 1e4 ** (-2 * np.arange(128) / 128),
+    "the exponent of column j is j/d where that of its pair": 1e4 ** (-np.arange(128) / 128),
+}
+
+
+@pytest.mark.parametrize("said", SLIPS)
+@pytest.mark.parametrize("rows", [40, 500])
+def test_identify_says_which_exponent_of_the_plain_sinusoid_was_taken(said, rows):
+    phases = np.arange(rows)[:, None] * SLIPS[said]
+    found = pecli.identify(np.where(np.arange(128) % 2 == 0, np.sin(phases), np.cos(phases)).astype("float32"))
+    assert found.measured[0].startswith("compared with sinusoidal:dim=128:")
+    assert said in found.measured[0]
+
+
+@pytest.mark.parametrize(("change", "said"), [
+    (lambda table: table.T.reshape(table.shape).copy(), "reshaped instead of transposed"),
+    (lambda table: table.byteswap(), "the file has the other byte order"),
+    (lambda table: table.astype("int64"), "all values are cut to integers"),
+])  # fmt: skip
+@pytest.mark.parametrize("shape", [(256, 64), (300, 32)])
+def test_identify_says_what_was_done_to_a_plain_sinusoid(change, said, shape):
+    found = pecli.identify(change(sinusoid(*shape)))
+    assert said in found.measured[0]
+    assert "key minus query" not in str(found)
+
+
+def test_identify_compares_a_grid_and_a_bias_with_the_usual_ones():
+    y, x = np.divmod(np.arange(144), 12)
+    halves = [np.outer(axis + 1.0, frequencies(64)) for axis in (x, y)]
+    found = pecli.identify(np.concatenate([f(half) for half in halves for f in (np.sin, np.cos)], 1).astype("float32"))
+    assert found.measured[0] == "compared with sincos2d:dim=128,grid=12x12: coordinates start at 1 where 0 was expected"
+    distance = np.abs(np.subtract.outer(np.arange(32), np.arange(32)))
+    found = pecli.identify((2.0 ** -np.arange(1, 9)[:, None, None] * distance).astype("float32"))
+    assert found.measured[0] == "compared with alibi:heads=8: the sign of all values is changed"
+
+
+def test_identify_compares_nothing_with_a_table_of_unrelated_numbers():
+    assert "compared with" not in str(pecli.identify(np.random.default_rng(0).normal(size=(64, 32))))
 
 
 def test_identify_says_nothing_of_the_nearest_recipe_where_it_leaves_values():
@@ -170,4 +212,7 @@ def test_rows_of_another_chunk_are_said_with_their_positions(chunks, said, layou
 
 def test_two_arrays_that_do_not_belong_together_are_named_each():
     found = pecli.identify({"cos": cache(angles(128, 64, 1e6))["cos"], "sin": cache(angles(128, 64))["sin"]})
-    assert found.notes == ("'cos' alone is rope:dim=64,base=1000000,len=128", "'sin' alone is rope:dim=64,len=128")
+    assert found.measured[:2] == (
+        "'cos' alone is rope:dim=64,base=1000000,len=128",
+        "'sin' alone is rope:dim=64,len=128",
+    )

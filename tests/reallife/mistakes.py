@@ -1746,7 +1746,7 @@ mistake(
 )  # fmt: skip
 mistake(
     "rotated queries, other sense", right_outputs, lambda: outputs(lambda x: rotate(x, table()[0], -table()[1])),
-    "other sense", "layout base sign",
+    "goes the other way", "layout base sign",
 )  # fmt: skip
 mistake(
     "queries that were not rotated", right_outputs, lambda: outputs(lambda x: x), "not rotated", "layout base",

@@ -34,7 +34,7 @@ GROUPS = ("tables", "caches", "printed", "mistakes", "right", "applied", "report
 TOPICS = {
     "base": r"\b(?:base|theta|temperature)\b",
     "scaling": r"\bscaling|\bscaled\b|\byarn\b|llama3|longrope|\bntk\b|dynamic|\blinear\b|interpolat|proportional"
-    r"|(?<!attention )(?<!attention-)(?<!freq-)\bfactor \d|short list|long list",
+    r"|(?<!attention )(?<!attention-)(?<!freq-)\bfactor \d|short factors|long factors",
     "magnitude": r"magnitude|attention[ -]factor|mscale|amplitude|multiplied|divided by \d",
     "positions": r"\bstarts?\b|\bbegins?\b|\bshifted\b|\blater\b|\bearlier\b|positions? (?:is|are|off|counted)"
     r"|\bstep \d|offset|left padding|one position",

@@ -117,7 +117,7 @@ def _as_series(keys: Mapping[str, str]) -> Mapping[str, str]:
 def mistakes(keys: Mapping[str, str]) -> Iterator[Change]:
     """Yield exponents that people write instead of 2i/d."""
     for text, exponent in (
-        ("2i runs over every column: the exponent of column j is 2j/d where the pair's was expected", lambda j: 2 * j),
+        ("2i runs over every column: column j has exponent 2j/d where that of its pair was expected", lambda j: 2 * j),
         ("the exponent of column j is j/d where that of its pair, 2 (j // 2)/d, was expected", lambda j: j),
     ):
         yield Change("exponent", text, waves=partial(_by_column, exponent))

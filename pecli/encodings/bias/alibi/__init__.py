@@ -203,7 +203,7 @@ def mistakes(keys: Mapping[str, str]) -> Iterator[Change]:
     )
     slopes, more = alibi_slopes(heads, most, "frameworks"), 1 << (heads - 1).bit_length()
     if more == heads:
-        yield _slopes([Fraction(1), *slopes[:-1]], "heads are counted from 0 in the slopes: the first slope is 1")
+        yield _slopes([Fraction(1), *slopes[:-1]], "the slopes count heads from 0: the first slope is 1")
         return
     falling = sorted(slopes, reverse=True)
     for order, word in ((falling, "largest"), (falling[::-1], "smallest")):

@@ -10,7 +10,7 @@ from itertools import pairwise
 import numpy as np
 
 from pecli.numbers.decimals import digits, number_text, shortest
-from pecli.spec.measured import PUBLISHED_BASES, Axes, GridAxis, Named, plain_digits
+from pecli.spec.measured import PUBLISHED_BASES, Axes, Floats, GridAxis, Named, plain_digits
 
 MORE_BASES = (*PUBLISHED_BASES, "256", "2000")
 # Digits that two sides of one width count: rope2d says the same.
@@ -22,6 +22,9 @@ MAX_BASE_DIGITS = 6
 # NTK factors of a base, as in Cosmos.
 NTK = (2, 3, 4)
 
+
+# Distance of a point of the unit circle from the one of a coordinate; bfloat16 leaves 0.01.
+MAX_STILL_GAP = 0.02
 
 # Parameters with a number for each axis, and their defaults.
 USUAL = {"base": "10000", "ntk": "1", "first": "0", "scale": "1", "centred": "0"}
@@ -39,12 +42,14 @@ def identify(axes: Axes) -> Iterator[Named]:
     both = zip(runs, sides, strict=True)
     parts = (_axis(axes.axes[n], width, side) if n >= 0 else ({}, 0.0) for (n, width), side in both)
     found = [part for part in parts if part is not None]
+    base = next((given["base"] for given, _ in found if given), "10000")
+    still = (_still(axes.angles[a:b], base) for a, b in pairwise(edges))
+    found = [(given or other, cost) for (given, cost), other in zip(found, still, strict=False)]
     if math.prod(sides) + axes.prefix + axes.suffix != axes.rows or len(found) < len(runs):
         return
     keys = {"axes": "+".join(str(2 * width) for _, width in runs), "grid": "x".join(map(str, sides)), **axes.edges}
-    base = next(given["base"] for given, _ in found if given)
     for key, usual in USUAL.items():
-        texts = [given.get(key, base if key == "base" and not given else usual) for given, _ in found]
+        texts = [given.get(key, base if key == "base" else usual) for given, _ in found]
         if set(texts) != {usual}:
             keys[key] = texts[0] if len(set(texts)) == 1 else "+".join(texts)
     cost = EQUAL_AXES * (len(runs) == 2 and runs[0][1] == runs[1][1]) + 0.25 * (len(runs) - 1)
@@ -72,6 +77,14 @@ def _axis(axis: GridAxis, width: int, size: int) -> tuple[dict[str, str], float]
             cost += 0 if scale == 1 else digits(scale) + 1.0
             return {"base": number_text(base), "ntk": str(ntk), "scale": number_text(scale), **place}, cost
     return None
+
+
+def _still(angles: Floats, base: str) -> dict[str, str]:
+    """Return the coordinate of all rows on an axis whose pairs do not move, from their angles."""
+    w = float(base) ** (-np.arange(len(angles)) / len(angles))
+    first = np.rint(angles[-1] / w[-1])
+    fits = np.abs(np.exp(1j * first * w) - np.exp(1j * angles)).max() <= MAX_STILL_GAP
+    return {"first": f"{first:.0f}"} if first and fits else {}
 
 
 def _first(axis: GridAxis, size: int) -> dict[str, str] | None:

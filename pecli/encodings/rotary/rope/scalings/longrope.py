@@ -120,7 +120,7 @@ def _read(reader: Reader, width: int) -> dict[str, str]:
 def _mistakes(keys: Mapping[str, str]) -> Iterator[Change]:
     """Yield one list used at every length."""
     for used, other in (("short", "long"), ("long", "short")):
-        text = f"the {used} list is used where the {other} one was expected"
+        text = f"the {used} factors are used where the {other} ones were expected"
         yield Change("scaling", text, {f"{other}-factor": keys[f"{used}-factor"]})
 
 
