@@ -16,7 +16,8 @@ from pecli.version import __version__
 
 EPILOG = (
     "A SOURCE is a file, file::name, - for standard input, a model's config.json, or a recipe such as "
-    "rope:dim=128,base=500000. Files are npy, npz, HDF5, Parquet, csv, json, Arrow or safetensors."
+    "rope:dim=128,base=500000. Files are npy, npz, HDF5, Parquet, csv, json, Arrow or safetensors. "
+    "PyTorch files (.pt) are read, not written."
 )
 FIRST = (
     "pecli generate sinusoidal --len 2048 --dim 512 -o pe.h5",

@@ -71,6 +71,13 @@ WRITTEN: Mapping[str, Format] = MappingProxyType(
 FORMATS: Mapping[str, Format] = MappingProxyType(
     {name: f for name, f in WRITTEN.items() if f.reader is not None and not f.many}
 )
+# Formats of files that pecli reads; PyTorch's has other suffixes too, so that its content decides.
+READ: Mapping[str, Format] = MappingProxyType(
+    {
+        **FORMATS,
+        "torch": Format("torch", "PyTorch", (".pt", ".pth"), "TorchTable", "torch_file", magic=(b"PK\x03\x04",)),
+    }
+)
 
 
 def format_for(path: str | os.PathLike[str], name: str | None = None) -> Format:
@@ -90,7 +97,7 @@ def format_for(path: str | os.PathLike[str], name: str | None = None) -> Format:
             raise UnknownName("format", name, WRITTEN)
         return WRITTEN[name]
     form = _by_suffix(os.fspath(path).rstrip("/"))
-    if form is not None:
+    if form is not None and form.name in WRITTEN:
         return form
     if is_stream(os.fspath(path)):
         return FORMATS["npy"]
@@ -236,7 +243,7 @@ def open_table(path: str | os.PathLike[str], *, format: str | None = None) -> St
     ...     rows = stored["pe"]
     """
     path, name = split_path(_path(path))
-    named = None if format is None else format_for(path, format)
+    named = None if format is None else READ.get(format) or format_for(path, format)
 
     def form_of(source: InputFile) -> Format:
         expected = named or _by_suffix(source.name)
@@ -283,7 +290,7 @@ def open_source(source: InputFile, form: Format, name: str | None = None) -> Sto
 
 
 def _by_suffix(path: str) -> Format | None:
-    return next((form for form in WRITTEN.values() if _suffix(path).lower() in form.suffixes), None)
+    return next((form for form in {**WRITTEN, **READ}.values() if _suffix(path).lower() in form.suffixes), None)
 
 
 def _suffix(path: str | os.PathLike[str]) -> str:
@@ -335,7 +342,12 @@ def reopened(path: str, form: str, names: tuple[str, ...]) -> StoredTable:
     return made
 
 
+_TORCH = re.compile(rb"PK\x03\x04.{26}[^/]{1,255}/data(\.pkl|/\d)", re.DOTALL)  # the first member of torch.save
 _FOREIGN = (
+    (
+        re.compile(rb"\x80\x02\x8a\x0al\xfc\x9cF\xf9 j\xa8P\x19"),
+        "a PyTorch file of before 1.6, a bare pickle, which is never unpickled: save it again with a newer PyTorch",
+    ),
     (
         re.compile(rb"\x80[\x02-\x05]"),
         "a Python pickle, which is never unpickled: save plain numbers, for example as npy",
@@ -359,6 +371,8 @@ def recognised(source: InputFile) -> str | None:
         If it is a file of another kind that has a name.
     """
     head = source.head
+    if _TORCH.match(head):
+        return "torch"
     for form in FORMATS.values():
         if any(head.startswith(magic, place) for magic in form.magic for place in form.magic_at):
             return form.name
@@ -397,9 +411,9 @@ def format_of(source: InputFile, expected: Format | None) -> Format:
         if expected is None and is_text(source.head):
             return FORMATS["csv"]
         if expected is None:
-            raise source.bad(f"is of no known format ({', '.join(FORMATS)}): name it with --format")
+            raise source.bad(f"is of no known format ({', '.join(READ)}): name it with --format")
         raise source.bad(f"is no {expected.title} file: it is damaged, or has the wrong suffix")
-    if expected is not None and expected.name != shown and b"/data.pkl" not in source.head:  # PyTorch's, refused there
-        remedy = f"name it {FORMATS[shown].suffixes[0]}"
-        raise source.bad(f"holds {FORMATS[shown].title}, and its name says {expected.title}: {remedy}")
-    return FORMATS[shown]
+    if expected is not None and expected.name != shown:
+        remedy = f"name it {READ[shown].suffixes[0]}"
+        raise source.bad(f"holds {READ[shown].title}, and its name says {expected.title}: {remedy}")
+    return READ[shown]

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import io
-import json
 import re
-import shlex
 import threading
 import zipfile
 from typing import Any
@@ -78,6 +76,13 @@ def _text(member: bytes) -> str:
     return member[start:].decode("utf-32-le", errors="replace").rstrip("\0")
 
 
+def data_offset(file: RawFile, info: zipfile.ZipInfo) -> int:
+    """Return where the bytes of a stored member begin."""
+    local = file.read(info.header_offset, LOCAL_HEADER)
+    lengths = int.from_bytes(local[26:28], "little") + int.from_bytes(local[28:30], "little")
+    return info.header_offset + LOCAL_HEADER + lengths
+
+
 class NpzTable(StoredTable):
     """An open npz file; members that are no npy, or hold text, are left alone."""
 
@@ -99,7 +104,6 @@ class NpzTable(StoredTable):
                         self._members[info.filename.removesuffix(".npy")] = self._open(source, info)
                     elif info.filename.removesuffix(".npy").rstrip("_") == RECIPE:
                         facts = parse_object(_text(self._small(source, info))) or facts
-            self._refuse_pickles(source)
             arrays = [
                 array_of(name, member.array.shape, member.array.dtype, axes_of(facts, name))
                 for name, member in self._members.items()
@@ -124,9 +128,7 @@ class NpzTable(StoredTable):
             return found
         if info.compress_type != zipfile.ZIP_STORED:
             raise source.bad(f"compresses '{name}' in a way that npz has not: save it with numpy.savez")
-        local = self._raw.read(info.header_offset, LOCAL_HEADER)
-        lengths = int.from_bytes(local[26:28], "little") + int.from_bytes(local[28:30], "little")
-        start = info.header_offset + LOCAL_HEADER + lengths
+        start = data_offset(self._raw, info)
         return NpyArray(self._raw, start, min(info.file_size, source.size - start), name)
 
     def _small(self, source: InputFile, info: zipfile.ZipInfo, most: int | None = None) -> bytes:
@@ -137,17 +139,6 @@ class NpzTable(StoredTable):
             return b""
         with reading(source, f"cannot be read at '{info.filename}'"), self._archive.open(info) as member:
             return member.read(LONGEST_TEXT if most is None else most)
-
-    def _refuse_pickles(self, source: InputFile) -> None:
-        if not self._members and any(name.endswith(".pkl") for name in self._archive.namelist()):
-            code = (
-                f"import torch, safetensors.torch as s; t = torch.load({json.dumps(source.name)}, weights_only=True); "
-                't = t if isinstance(t, dict) else {"table": t} if torch.is_tensor(t) else '
-                '{f"table{k}": v for k, v in enumerate(t)}; '
-                's.save_file({k: v.clone().contiguous() for k, v in t.items()}, "table.safetensors")'
-            )
-            remedy = f"save its tensors with python -c {shlex.quote(code)}"
-            raise source.bad(f"is a PyTorch file with a pickle, which is never unpickled: {remedy}")
 
     def fill_array(self, array: Array, start: int, stop: int, out: NDArray[Any]) -> None:
         """Read rows of one array."""

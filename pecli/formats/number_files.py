@@ -11,7 +11,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from pecli.formats import FORMATS, is_text, open_source, open_table, recognised, split_path
+from pecli.formats import READ, is_text, open_source, open_table, recognised, split_path
 from pecli.formats.decimals import is_number
 from pecli.formats.io.source import InputFile, regular_source
 from pecli.formats.stored import StoredTable
@@ -52,7 +52,7 @@ def _opened(path: str) -> NumberFile:
     place, name = split_path(path)
     with regular_source(place, _most) as source:
         if not _is_text(source):
-            form = FORMATS[recognised(source) or ""]
+            form = READ[recognised(source) or ""]
             return NumberFile(path, None, partial(_arrays, path, open_source(source, form, name)))
         shown_as = source.name
         plain = source.path != shown_as or os.path.splitext(shown_as)[1].lower() in TEXTS
@@ -74,7 +74,7 @@ def _most(source: InputFile) -> int:
 def _is_text(source: InputFile) -> bool:
     shown = recognised(source)
     if shown is None and not is_text(source.head):
-        raise source.bad(f"is neither text with rows of numbers nor a file of {', '.join(FORMATS)}")
+        raise source.bad(f"is neither text with rows of numbers nor a file of {', '.join(READ)}")
     return shown in (None, "json")
 
 

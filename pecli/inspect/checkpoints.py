@@ -149,7 +149,7 @@ def _unread(folder: Path) -> Iterator[str]:
         for name in sorted({str(name) for name in files.values() if not os.path.exists(folder / str(name))}):
             yield f"{name}: {INDEX} names it, and it is not in the folder"
     for file in sorted(file for ending in PICKLES for file in folder.glob(f"*{ending}")):
-        yield f"{file.name}: a pickle, which is never unpickled"
+        yield f"{file.name}: a PyTorch file, which is read by its own name only"
 
 
 PICKLES = (".bin", ".pt", ".pth")

@@ -383,7 +383,7 @@ def test_pickles_are_never_opened(tmp_path, monkeypatch):
     refused("x.pkl", "is a Python pickle")
     with zipfile.ZipFile("model.pt", "w") as archive:
         archive.writestr("archive/data.pkl", pickle.dumps(Dangerous()))
-    refused("model.pt", "PyTorch file with a pickle", "python -c 'import torch", 't = torch.load("model.pt"')
+    refused("model.pt", "holds no tensor")
     assert not os.path.exists("unpickled")
 
 

@@ -99,4 +99,4 @@ def test_the_sides_of_a_model_are_told_apart_and_lost_files_are_named(folder, tm
     (tmp_path / "optimizer.pt").touch()
     shown = pecli("inspect", str(tmp_path)).stdout
     assert "model-00002-of-00002.safetensors: model.safetensors.index.json names it, and it is not" in shown
-    assert "optimizer.pt: a pickle" in shown
+    assert "optimizer.pt: a PyTorch file, which is read by its own name only" in shown
