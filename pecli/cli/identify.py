@@ -85,15 +85,14 @@ def identity_view(found: Identification, *, every: bool = False) -> list[Item]:
     if found.recipe is None:
         first, *more = found.measured or ("the values match no known encoding",)
         return [Verdict(f"unknown: {first}", False), *(f"  {text}" for text in (*more, *notes))]
-    if found.equal == 1 or found.arithmetic in ("exact", "unknown"):
+    exact = found.arithmetic in ("exact", "unknown") or ",arithmetic=" in found.recipe
+    if exact:
         why = "the pattern of its values" if found.equal is None else f"{_share(found.equal)} equal"
     elif found.equal is None:
         why = "the pattern fits; the trained numbers are the file's own"
     else:
         why = found.arithmetic if " " in found.arithmetic else f"{found.arithmetic} arithmetic"
     items: list[Item] = [Verdict(f"{found.recipe} ({found.confidence}: {why})", True)]
-    if found.equal == 1 and found.arithmetic != "exact":
-        items.append(Fact("arithmetic", found.arithmetic))
     return [*items, *(f"  {note}" for note in notes), *(Fact("the same as", alias) for alias in found.aliases)]
 
 

@@ -693,12 +693,17 @@ def verdict(found: Fit, table: Tabular) -> Identification:
     if candidate.columns is not None:  # its table is another one
         text = f"{recipe} with {'; '.join(candidate.notes)}"
         return Identification(None, "unknown", measured=(text,), count=found.count, arrays=found.arrays)
+    if PAST_HIDDEN in candidate.notes:
+        text = f"compared with {recipe}: {PAST_HIDDEN}"
+        return Identification(None, "unknown", measured=(text,), count=found.count, arrays=found.arrays)
     stand_in = [f"{key} stands for any: the values do not depend on it" for key in candidate.open]
     notes = [*candidate.notes, *stand_in, *candidate.doubts, *found.places]
     if found.max_ulp:
         which = "every value" if not found.unexplained else "each of the others"
-        within = f"{which} is within {math.ceil(found.max_ulp)} ulp and {limit(found.residual, 2)} of the exact one"
-        notes.append(f"{found.arithmetic} rounding: {within}")
+        off = f"{math.ceil(found.max_ulp)} ulp and {limit(found.residual, 2)}"
+        if found.arithmetic == "float64":  # as the values that they are compared with
+            off = f"{math.ceil(found.max_ulp) + 1} ulp"
+        notes.append(f"{found.arithmetic} rounding: {which} is within {off} of the exact one")
     left = [a.name for a in table.arrays if a.name not in found.arrays]
     if left:
         notes.append(f"not judged: the array{'s' * (len(left) > 1)} {', '.join(left)}")

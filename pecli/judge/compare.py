@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -11,7 +12,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pecli.errors import PecliError
-from pecli.spec.recipe import join_recipe, split_recipe
+from pecli.spec.catalogue import CATALOGUE
+from pecli.spec.recipe import split_recipe
 from pecli.spec.tabular import InMemory, Tabular
 from pecli.tables.comparison import Comparison, Finding, Progress, compare_tables
 from pecli.tables.figures import Tolerance
@@ -64,11 +66,12 @@ def identified(table: Tabular, positions: Floats | None = None) -> Identificatio
     if found.recipe or positions is not None:
         return found
     with np.errstate(all="ignore"):  # a file may hold any number
-        return _reread(table) or replace(found, measured=(*_reasons(table, found), *found.measured))
+        return _reread(table) or replace(found, measured=tuple(_reasons(table, found)) or found.measured)
 
 
 def _reasons(table: Tabular, found: Identification) -> Iterator[str]:
     """Yield why an unknown table is none: what each of two arrays is, or how it differs from a recipe like it."""
+    from pecli.judge.explain import ALL, random_parts, random_words
     from pecli.judge.identify import MIN_EXPLAINED_NEAREST, MIN_SURE_ROWS, few_values, is_large
     from pecli.judge.located import VAGUE
     from pecli.tables.alignment import table_like
@@ -77,20 +80,26 @@ def _reasons(table: Tabular, found: Identification) -> Iterator[str]:
     if each := _each_alone(table):
         yield from each
         return
-    said = ""
-    if (nearest := found.nearest or _recipe_of_half(table)) is not None:
-        findings = explained(table, table_like(read_source(nearest), table))
-        if found.nearly >= MIN_EXPLAINED_NEAREST or not any(one.kind in ("place", "rest") for one in findings):
-            said = nearest
+    said, is_near = "", found.nearly >= MIN_EXPLAINED_NEAREST
+    nearest = found.nearest if is_near else _recipe_of_half(table)
+    for recipe in dict.fromkeys((re.sub(",start=[^,]+", "", nearest), nearest)) if nearest else ():
+        findings = explained(table, table_like(read_source(recipe), table))
+        if (is_near and recipe == nearest) or not any(one.kind in ("place", "rest") for one in findings):
+            said = recipe
+            break
     enough = all(len(a.shape) > 1 and min(a.rows, math.prod(a.row_shape)) >= MIN_SURE_ROWS for a in table.arrays)
-    if not said and enough and not is_large(table) and not few_values(table):
-        said, findings = next(_resembled(table, found.usual or USUAL), ("", []))
+    if not said and table.arrays and enough and not is_large(table) and not few_values(table):
+        heads = [side for side in table.arrays[0].shape if side != 1][:-2]
+        usual = [*USUAL, f"alibi:heads={heads[0]}" if heads else "alibi"]
+        said, findings = next(_resembled(table, found.usual or usual), ("", []))
     texts = [one.text for one in findings if one.kind not in VAGUE] if said else []
     yield from [f"compared with {said}: {text}" for text in texts[:1]] + texts[1:]
+    if not texts and random_parts(table, drawn=True) == [ALL]:
+        yield from (random_words(ALL), *found.measured)
 
 
 # What an unknown table is compared with; its width, its heads and its length are those of the table.
-USUAL = ("sinusoidal", "rope", "alibi", "t5:form=index", "t5:bidirectional=false,form=index")
+USUAL = ("sinusoidal", "rope", "t5:form=index", "t5:bidirectional=false,form=index")
 
 
 def _resembled(table: Tabular, recipes: Iterable[str]) -> Iterator[tuple[str, list[Finding]]]:
@@ -139,7 +148,7 @@ def _recipe_of_half(table: Tabular) -> str | None:
     rows = {name: whole.reshape(-1, *whole.shape[-2:])[0] for name, whole in wholes.items()}
     for half in (1, 0):
         own = identify(InMemory({name: np.array_split(values, 2)[half] for name, values in rows.items()}))
-        if own.confidence == "sure" and own.recipe and ANGLES not in own.notes:
-            name, keys = split_recipe(own.recipe)
-            return join_recipe(name, {key: value for key, value in keys.items() if key not in ("len", "start")})
+        of_waves = own.recipe and CATALOGUE[split_recipe(own.recipe)[0]].declares("identify_waves")
+        if own.confidence == "sure" and own.recipe and of_waves and ANGLES not in own.notes:
+            return re.sub(",(len|start)=[^,]+", "", own.recipe)
     return None

@@ -259,8 +259,8 @@ class Identification:
         return {{"equal": "equal_share"}.get(key, key): getattr(self, key) for key in keys}
 
 
-# Largest number of heads of an array whose range is measured; of more, every second head or fewer are read.
-MAX_PLANES = 64
+# Values up to which all of an array are measured; of more, a sample of 64 heads or fewer.
+MAX_MEASURED, MAX_PLANES = 1 << 22, 64
 
 
 def statistics_of(table: Tabular) -> tuple[str, ...]:
@@ -269,12 +269,14 @@ def statistics_of(table: Tabular) -> tuple[str, ...]:
     planes = [plane for array in table.arrays[:3] if array.bytes for plane in planes_of(table, array)]
     for name in dict.fromkeys(plane.name for plane in planes):
         own = [plane for plane in planes if plane.name == name]
-        rows = sample_rows(own[0].rows, own[0].width)
-        values = np.concatenate([plane.at(rows) for plane in own[:: 1 + len(own) // MAX_PLANES]])
+        is_whole = sum(plane.rows * plane.width for plane in own) <= MAX_MEASURED
+        rows = np.arange(own[0].rows) if is_whole else sample_rows(own[0].rows, own[0].width)
+        values = np.concatenate([plane.at(rows) for plane in (own if is_whole else own[:: 1 + len(own) // MAX_PLANES])])
         finite = values[np.isfinite(values)]
         if not finite.size:
             continue
-        text = f"{name}: values from {finite.min():.4g} to {finite.max():.4g}, mean {finite.mean():.3g}, "
+        text = f"{name}: {'' if is_whole else 'sampled '}values from {finite.min():.4g} to {finite.max():.4g}, "
+        text += f"mean {finite.mean():.3g}, "
         size = np.abs(finite).max() or 1.0  # whose square may be no number
         text += f"deviation {size * (finite / size).std():.3g}"
         odd = [word for word, found in (("NaN", np.isnan(values)), ("infinity", np.isinf(values))) if found.any()]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cache
 from itertools import takewhile
@@ -45,12 +45,16 @@ def explain(actual: Tabular, expected: Tabular, found: Comparison) -> list[Findi
     if found.arrays and found.complete and not found.total.beyond:
         return []
     with np.errstate(all="ignore"):  # a file may hold any number
+        left, right = _differing(actual, expected, found)
+        if (len(left.arrays), len(right.arrays)) != (len(actual.arrays), len(expected.arrays)):
+            return explain(left, right, compare_tables(left, right, found.tolerance))
         if copied := _copies(actual, expected, found.tolerance):
             return copied
         if isinstance(expected, Table) and expected.request.naming != ArrayNaming():
             return _renamed(actual, expected)
-        if is_large(actual) and _random_parts(actual, drawn=True) == [ALL] and _random_parts(expected) != [ALL]:
-            return [_random(ALL), *(place(ArrayPair(left, right)) for left, right in _pairs(actual, expected))]
+        if is_large(actual) and random_parts(actual, drawn=True) == [ALL] and random_parts(expected) != [ALL]:
+            places = (place(ArrayPair(left, right)) for left, right in _pairs(actual, expected))
+            return [Finding("random", random_words(ALL)), *places]
         if row := _lone_row(actual, expected):
             return row
         pairs = _pairs(actual, expected) if found.complete and not found.remarks else []
@@ -62,10 +66,8 @@ def explain(actual: Tabular, expected: Tabular, found: Comparison) -> list[Findi
                 return few
         table = expected if isinstance(expected, Table) else _parsed(expected.recipe)
         if table is not None:
-            return _shaped(actual, expected, _described(actual, table, found) or _located(actual, expected))
-        left, right = (_differing(side, found, k) for k, side in enumerate((actual, expected)))
-        if (len(left.arrays), len(right.arrays)) != (len(actual.arrays), len(expected.arrays)):
-            return explain(left, right, compare_tables(left, right, found.tolerance))
+            findings = _described(actual, table, found) or _described(actual, _alike(table, found), found)
+            return _shaped(actual, expected, findings or _located(actual, expected))
         named = identify(expected)
         table = _parsed(named.recipe) if named.confidence == "sure" else None
         if table is not None and named.equal is not None and _size(table) < _size(expected):  # the others are empty
@@ -78,11 +80,22 @@ def explain(actual: Tabular, expected: Tabular, found: Comparison) -> list[Findi
         if table is not None and not findings:
             findings = _identified(actual, table, found)
         if findings:  # rounding is measured from the recipe, not from the other file, which may have the same
+            stored = {one.kind for one in findings} in ({"layout"}, {"layout", "rounding"})
             findings[1:] = [one for one in findings[1:] if one.kind not in ("rounding", "channels")]
+            findings += [Finding("rounding", "otherwise they are the same table, but for rounding")] * stored
             what = "trained numbers, by the index of" if trained else "those of"
             return [*findings, Finding("expected", f"the expected values are {what} {named.recipe}")]
         of_pairs = any(text.startswith(PAIRS) for text in named.measured)
         return _located(actual, expected, tensors=named.recipe is None and not of_pairs)
+
+
+def _alike(table: Table, found: Comparison) -> Table:
+    """Return a table with the values that were compared whose encoding has rules; the same one where there is none."""
+    if any(hook.startswith("identify") for hook in table.source.encoding.hooks):
+        return table
+    compared = [array for array in table.arrays if any(array.name == one.names[1] for one in found.arrays)]
+    named = identify(View(table, compared)) if compared else None
+    return (_parsed(named.recipe) if named and named.confidence == "sure" else None) or table
 
 
 def _begins_alike(pairs: Sequence[tuple[ArrayView, ArrayView]]) -> bool:
@@ -95,7 +108,7 @@ def _begins_alike(pairs: Sequence[tuple[ArrayView, ArrayView]]) -> bool:
 
 
 # Kinds of findings that say of an unknown table only that it is another one.
-OTHER = ("random", "shape", "frequency", "distance", "encoding", "form", "offset")
+OTHER = ("random", "shape", "frequency", "identity", "distance", "encoding", "form", "offset")
 
 
 def resemblance(actual: Tabular, expected: Table) -> list[Finding]:
@@ -106,12 +119,21 @@ def resemblance(actual: Tabular, expected: Table) -> list[Finding]:
     return [] if {one.kind for one in findings} & {"place", "rest", *OTHER} else findings
 
 
-def _differing(table: Tabular, found: Comparison, side: int) -> Tabular:
-    """Return one of two tables without the arrays that are equal or that the other has not, but for cos beside sin."""
-    names = {one.names[side] for one in found.arrays if one.figures.beyond or one.shapes[0] != one.shapes[1]}
-    both = cosines_and_sines([array.name for array in table.arrays])
-    names |= {*both} if names & {*both} else set()
-    return View(table, [array for array in table.arrays if array.name in names]) if names else table
+def _differing(actual: Tabular, expected: Tabular, found: Comparison) -> Iterator[Tabular]:
+    """Yield both tables without the arrays that one of them alone has or, of two files, that are equal.
+
+    Cosines stay beside sines, and a recipe stays whole.
+    """
+    pairs, _, _ = pair_views(actual, expected)
+    equal = {one.names for one in found.arrays if not one.figures.beyond and one.shapes[0] == one.shapes[1]}
+    for side, table in enumerate((actual, expected)):
+        of_recipe = isinstance(expected, Table)
+        names = {pair[side].name for pair in pairs} - (set() if of_recipe else {one[side] for one in equal})
+        both = cosines_and_sines([array.name for array in table.arrays])
+        names |= {*both} if names & {*both} else set()
+        kept = [array for array in table.arrays if array.name in names]
+        whole = not kept or len(kept) == len(table.arrays) or (table is expected and of_recipe)
+        yield table if whole else View(table, kept)
 
 
 def _shaped(actual: Tabular, expected: Tabular, findings: list[Finding]) -> list[Finding]:
@@ -385,9 +407,9 @@ def _located(actual: Tabular, expected: Tabular, *, tensors: bool = False) -> li
         return [narrow]
     if tensors and (rotated := _rotated(pairs)):
         return rotated
-    random = _random_parts(actual)
-    if random := [part for part in random if part not in _random_parts(expected)]:
-        return [*map(_random, random), *findings]
+    random = random_parts(actual)
+    if random := [part for part in random if part not in random_parts(expected)]:
+        return [*(Finding("random", random_words(part)) for part in random), *findings]
     if whole := _noise(pairs) or _one_row(pairs) or _remade(pairs):
         return [whole, *findings]
     named = list[Finding]()
@@ -492,11 +514,12 @@ MIN_NOISY = 0.25
 MAX_NOISE = 4
 
 
-def _random(part: str) -> Finding:
-    return Finding("random", f"{part} look drawn at random or trained: rows and columns are unrelated")
+def random_words(part: str) -> str:
+    """Return what is said of values without a rule."""
+    return f"{part} look drawn at random or trained: rows and columns are unrelated"
 
 
-def _random_parts(table: Tabular, *, drawn: bool = False) -> list[str]:
+def random_parts(table: Tabular, *, drawn: bool = False) -> list[str]:
     """Return which values are as unrelated as drawn numbers: all, or those of some heads or arrays; [] of none.
 
     With `drawn` all must be, and all columns have one distribution besides, not that of sines in another order.
@@ -518,7 +541,7 @@ def _noise(pairs: list[tuple[ArrayView, ArrayView]]) -> Finding | None:
         return None
     both = [[read_floats(view, 0, min(view.rows, RANDOM_ROWS)) for view in pair] for pair in pairs]
     rests = {str(k): y - x for k, (y, x) in enumerate(both) if y.shape == x.shape}
-    if not rests or len(rests) < len(pairs) or _random_parts(InMemory(rests), drawn=True) != [ALL]:
+    if not rests or len(rests) < len(pairs) or random_parts(InMemory(rests), drawn=True) != [ALL]:
         return None
     y, x = (np.concatenate([one.ravel() for one in side]) for side in zip(*both, strict=True))
     noise = list(rests.values())

@@ -205,8 +205,9 @@ SENTENCES = {
     "section-order": "the sections are {have} where {want} ones were expected",
     "order": "columns in the order {have} where {want} was expected",
     "first": "coordinates start at {have} where {want} was expected",
+    "base-size": "coordinates are times {have} over the side (base-size {have} where {want} was expected)",
     "halves": "columns are repeated {have} where {want} was expected (halves)",
-    "shift": "exponents are over the number of pairs less {have}, where it was expected less {want} (shift)",
+    "shift": "shift {have} where {want} was expected: exponents are over the number of pairs less {have}",
     "merge": "rows are {have} where they were expected {want} (merge)",
 }
 

@@ -461,6 +461,8 @@ EXPONENT_ROUNDINGS = 2
 MIN_EQUAL = 0.9
 # Units in the last place that exact values, rounded once by a library, are off by.
 MAX_EXACT_ULP = 1.01
+# Largest value that a double leaves of the sine of a whole number of half turns.
+MAX_ZERO = 2.0**-48
 # Share of the slack that float32 leaves at least: a quarter of half a unit of the largest angle.
 MIN_SINGLE = 2.0**-31
 # Values compared at once.
@@ -539,8 +541,9 @@ class PlannedPairs(NamedTuple):
                 base, step = self.bases[number % len(self.bases)], partial(rounded, kind=self.kind)
                 periods = step(step(np.array(base)) ** step(np.log(w.max() / w) / np.log(base)))
                 angles = step(step(step(values) * w.max())[:, None] / periods)
-            return [rounded(wave(angles) * self.magnitude[own], dtype) for wave in (np.cos, np.sin)]
-        axis, made = self.plan.axes[number], list[Floats]()
+            made = [wave(angles) * self.magnitude[own] for wave in (np.cos, np.sin)]
+            return [rounded(np.where(np.abs(values) < MAX_ZERO, 0.0, values), dtype) for values in made]
+        axis, made = self.plan.axes[number], []
         for band in self.plan.bands:  # which NumPy does not round correctly
             if band.axis == number:
                 made.append(np.empty((2, len(axis.multiples), len(band.frequencies))))
@@ -577,7 +580,8 @@ class GridName:
 
     def arithmetic(self, tally: Tally) -> str:
         """Return the narrowest type in which a step was computed, "exact", or "unknown" where none leaves as much."""
-        if self.pairs.kind != "float64" or is_exact(tally):
+        near = tally.residual < MAX_ZERO and self.grid.view.dtype != "float64"
+        if self.pairs.kind != "float64" or is_exact(tally) or near:
             return self.pairs.kind if self.pairs.kind != "float64" else "exact"
         slack = max(float(part.slack.max(initial=1.0)) for part in _expected(self.grid, self.pairs))
         if self.grid.view.dtype != "float64" or tally.residual > MIN_SINGLE * slack:
@@ -610,7 +614,8 @@ def identify_grid(table: Tabular) -> Identification | None:
 def _usual(grid: Grid) -> Iterator[str]:
     """Yield recipes without a width that an unknown table over axes is worth comparing with."""
     size = {"grid": "x".join(map(str, grid.axes.sides)), **grid.axes.edges}
-    for encoding in CATALOGUE.values():
+    whole = math.prod(grid.axes.sides) + grid.axes.prefix + grid.axes.suffix == grid.view.total
+    for encoding in CATALOGUE.values() if whole else ():
         if encoding.declares("identify_axes") and (encoding.family.word == "absolute") == grid.axes.absolute:
             yield join_recipe(encoding.name, size)
 

@@ -259,6 +259,8 @@ MAX_FITTED, MAX_NARROW_FITTED = 9.0, 5.5
 MIN_SURE_ROWS, MIN_SURE_PAIRS, MIN_SURE_COLUMNS = 8, 4, 16
 # Of evenly spaced frequencies, between the widest and the narrowest gap, relative to their range.
 MAX_UNEVEN = 1e-3
+# Share of the frequencies of single columns that must differ from each other.
+MIN_DISTINCT = 0.75
 # Times that the list of a longrope slows a pair at most: Phi-3's goes to 65.
 MAX_SLOWER = 100
 # Values that are looked at to say that a table is a mask; its verification reads all of them.
@@ -270,7 +272,7 @@ PAIRS = "cos and sin of p w"
 MIN_WIDE_RATIO = 8
 # Bytes above which unlikely kinds of tables are not tried; the searches would take seconds.
 MAX_QUICK_BYTES = 1 << 22
-ANGLES = "angles in radians, not reduced"
+ANGLES, EXCHANGED = "angles in radians, not reduced", "rows and columns are exchanged"
 NONE = Identification(None, "unknown")
 # Fitted digits by which another name of the same values may be longer and be listed, as a sinusoid's for a cache.
 MAX_ALIAS_COST = 2.5
@@ -328,9 +330,11 @@ def _identified(table: Tabular, positions: Floats | None = None) -> Identificati
         of_pairs |= found is not None and is_large(table) and any(text.startswith(PAIRS) for text in found.measured[:1])
         if of_pairs and unknown and (rule is identify_grid or unknown.nearly > MIN_SAMPLED):
             break  # cosines and sines are no bias
-    for rows, note in ((_as_rows(table), "the array is one row of the table"), (_of_matrices(table), JOINED[0])):
+    others = _as_rows(table), _of_matrices(table), _reshaped(table)
+    notes = "the array is one row of the table", JOINED[0], "the array was reshaped, the values are in the same order"
+    for rows, note in zip(others, notes, strict=True):
         found = None if rows is None else identify_waves(rows)
-        if found is not None and found.recipe is not None:
+        if found is not None and found.recipe is not None and EXCHANGED not in found.notes:
             return replace(found, notes=(*found.notes, note), arrays=tuple(array.name for array in table.arrays))
     return unknown if unknown and unknown.measured else replace(NONE, measured=statistics_of(table))
 
@@ -351,6 +355,17 @@ def _of_matrices(table: Tabular) -> Tabular | None:
         return None
     (a, b), (c, d) = np.moveaxis(floats(table.read(array.name), array.dtype), (-2, -1), (0, 1))
     return InMemory({"cos": a, "sin": c}) if (a == d).all() and (b == -c).all() else None
+
+
+def _reshaped(table: Tabular) -> Tabular | None:
+    """Return an array with as many rows as it has columns and the other way round; None of other or large tables."""
+    if len(table.arrays) != 1 or is_large(table):
+        return None
+    (array,) = table.arrays
+    shape = [side for side in array.shape if side != 1]
+    if len(shape) != 2 or shape[0] == shape[1]:
+        return None
+    return InMemory({array.name: table.read(array.name).reshape(shape[::-1])})
 
 
 def is_wide(table: Tabular) -> bool:
@@ -406,7 +421,7 @@ def identify_waves(table: Tabular, stated: Integers | None = None) -> Identifica
                 if len(group) < len(planes) and not all(_is_copy(plane, group) for plane in others):
                     text = f"{UNLIKE}; the first is {found.recipe}"
                     return replace(NONE, measured=(text,), arrays=found.arrays)
-                note = ("rows and columns are exchanged",) if transposed else ()
+                note = (EXCHANGED,) if transposed else ()
                 return _others(replace(found, notes=(*note, *found.notes)), table, group)
             unknown = unknown if transposed or (unknown and unknown.measured) else found or unknown
     return unknown
@@ -624,7 +639,10 @@ def structure_notes(name: waves.WaveName) -> Iterator[str]:
 def _measured_only(measured: Measured, nearest: waves.WaveName | None, explained: float = 0.0) -> Identification:
     """Return an unknown identification with the measurements of a reading."""
     reading, pairs = measured.reading, measured.pairs
-    if explained < MIN_SAMPLED and not follows_waves(measured):
+    if explained < MIN_EXPLAINED_NEAREST:
+        nearest = None
+    often = len(np.unique(np.log(pairs.steps).round(3))) < MIN_DISTINCT * pairs.count  # as sines beside their cosines
+    if explained < MIN_SAMPLED and (not follows_waves(measured) or (reading.is_alone and often and nearest is None)):
         return replace(NONE, nearly=explained)
     kind = "angles p w" if reading.is_angles else "cosines or sines of p w" if reading.is_alone else PAIRS
     one, all_ = ("frequency", "frequencies") if reading.is_alone else ("pair", "pairs")
@@ -634,7 +652,7 @@ def _measured_only(measured: Measured, nearest: waves.WaveName | None, explained
     text = f"{kind}, {many}, {stands}"
     if not reading.is_angles and abs(pairs.magnitude - 1) > 4 * pairs.magnitude_error:
         text += f", magnitude {pairs.magnitude:.4g}"
-    if nearest is None or explained < MIN_EXPLAINED_NEAREST:
+    if nearest is None:
         if pairs.count > 1:
             steps = pairs.steps[np.isfinite(pairs.errors)]  # others are too slow to be measured
             steps = np.sort(steps if reading.is_angles else wrapped(steps))[::-1]

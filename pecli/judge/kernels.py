@@ -520,6 +520,7 @@ def unlike_rotations(y: Floats, right: Floats, dtype: str, explained: Explained)
             )
             for text in (*found, *(measured_faults(whole, explained) if is_rotation else ())):
                 if UNNAMED not in text:
+                    text = re.sub("positions start at -(.*) where 0 was expected", r"positions are \1 earlier", text)
                     text = re.sub("positions start at (.*) where 0 was expected", r"positions are \1 later", text)
                     which = "expected" if text.startswith("not rotated") else "both"
                     both = f" ({which} with base {base})" * ("base" not in text)

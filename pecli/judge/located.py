@@ -32,7 +32,6 @@ from pecli.tables.comparison import Finding
 from pecli.tables.views import ArrayView, pair_views, same_layout
 
 Values = Callable[[Floats], Floats]
-
 BLOCK_VALUES = 1 << 17  # values compared at once: 1 MiB in float64
 SAMPLE_VALUES = 1 << 18  # values that every change is tried on; raised, a difference that nothing explains costs more
 FIT_VALUES = 1 << 14  # values that a function of the values is fitted to
@@ -375,7 +374,8 @@ class Differences:
 
 def differences(pair: ArrayPair, change: RowChange, most: float) -> Differences:
     """Compare all rows of an array with the changed expected ones; stop at more than `most` beyond the distance."""
-    count = min(count_of(pair.actual), count_of(pair.expected)) if change.order is None else len(change.order)
+    expected = change.sources.get(pair, pair).expected
+    count = min(count_of(pair.actual), count_of(expected)) if change.order is None else len(change.order)
     found = Differences(pair.near, np.zeros(count), np.zeros(pair.width))
     blocks = list(in_blocks(0, count, BLOCK_VALUES // pair.width))
     parts = ordered_map(lambda at: _of_rows(pair, change, at.start, at.stop), blocks)
@@ -492,8 +492,7 @@ def _single_values(differing: list[ArrayPair], few: float) -> bool:
 def _explained(pairs: list[ArrayPair], differing: list[ArrayPair], *, loose: bool) -> tuple[list[Finding], bool]:
     """Return the first change that explains all, or the one that leaves least, and whether every row has its values.
 
-    Values that are left must be off by much more than a rounding, which a larger distance would accept; at such a
-    distance a row that is none of the expected ones may be one.
+    Values that are left must be off by much more than a rounding, which a larger distance would accept.
     """
     least, best, clear = (True, 1 << 62), list[Finding](), True
     names = [] if len(differing) == len(pairs) else [pair.name for pair in differing if pair.name]
@@ -803,6 +802,8 @@ def _matched(actual: Floats, expected: Floats, near: float, word: str) -> Iterat
             rows = orders.numbered_are(word, np.flatnonzero(empty))
             yield f"{rows} zero in the expected table", np.where(empty, orders.UNKNOWN, np.arange(len(actual)))
         yield from orders.repeated(orders.match(expected, actual, near), word)
+    if np.array_equal(found, np.roll(np.arange(len(expected)), -1)) and not expected[0].any():
+        yield f"the {word} of zeros, such as a class token's, is last where it was expected first", found
     if (found == orders.UNKNOWN).mean() <= MAX_UNKNOWN_SHARE:
         yield from orders.descriptions(found, len(expected), word)
 

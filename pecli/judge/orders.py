@@ -193,11 +193,12 @@ def _rules(found: Integers, count: int, unit: str) -> Iterator[tuple[str, Intege
     if times > 1 and found[0] == 0:
         often = "twice" if times == 2 else f"{times} times"
         text = f"every {unit} is there {often}: {unit} {times} holds what was expected at {unit} 1"
-        yield text, places // times
+        yield from [(text, places // times)] if n <= count * times else ()
         text = f"{plural(unit)} 0 to {times - 1} are {unit} 0, the next {times} are {unit} {times}, and so on"
-        yield f"numbers of {plural(unit)} are rounded down to multiples of {times}: {text}", places // times * times
+        if n <= count:
+            yield f"numbers of {plural(unit)} are rounded down to multiples of {times}: {text}", places // times * times
     again = 1 + int(np.argmax(found[1:] == 0)) if n > 2 and (found[1:] == 0).any() else 0
-    if again > 1 and found[0] == 0:
+    if 1 < again <= count and found[0] == 0:
         yield (f"{units_from(again, unit)} repeat the first {again}: {unit} {again} is {unit} 0 again", places % again)
     if again and n == count and found[0] == n - again:
         by = again if again <= n // 2 else again - n

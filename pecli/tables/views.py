@@ -189,10 +189,14 @@ MAX_COPIES = 256  # a table with more has heads: to compare each takes seconds
 
 
 def copies_of(table: Tabular) -> list[CopyView]:
-    """Return the blocks of arrays that have one more axis than a table, all of one length; [] of others."""
-    counts = {array.shape[0] if array.lead > 1 and array.shape[1] > 1 else 1 for array in table.arrays}
+    """Return the blocks of arrays that have one more axis than a table, all of one length; [] of others.
+
+    Arrays that accompany these, such as the position of each row, are left out.
+    """
+    copied = [array for array in table.arrays if array.lead > 1 and array.shape[1] > 1]
+    counts = {array.shape[0] for array in copied}
     are_copies = len(counts) == 1 and 1 < min(counts) <= MAX_COPIES
-    return [CopyView(table, number) for number in range(*counts)] if are_copies else []
+    return [CopyView(View(table, copied), number) for number in range(*counts)] if are_copies else []
 
 
 class RowOverlap(NamedTuple):

@@ -323,7 +323,7 @@ REFERENCES = b"h\x00h\x00\x86q\x00" * 60  # each pair holds the last one twice
         (b"\x80\x02)" + b"\x85" * 100_000 + b".", "without end"),
         (b"\x80\x02" + b"(" * 100_000 + b".", "truncated"),
         (b"\x80\x02(" + b"}" * 100_000 + b"t.", "no tensor"),
-        (b"\x80\x02(" + b"N" * (1 << 22) + b"t.", "of which at most 2 MiB are read"),
+        (b"\x80\x02(" + b"N" * (1 << 22) + b"t.", "of which at most 1 MiB are read"),
         (b"\x80\x02X\xff\xff\xff\xffa.", "truncated"),
     ],
 )

@@ -264,6 +264,12 @@ def test_what_is_equal_or_stands_in_one_file_hides_no_cause(further):
     assert found.findings[0].text == "base 500000 where 10000 was expected"
 
 
+@pytest.mark.parametrize(("first", "said"), [(0, "positions are 37 earlier"), (74, "positions are 37 later")])
+def test_other_positions_are_earlier_or_later(first, said):
+    found = pecli.compare({"q": kernel(positions=P + first)}, {"q": kernel(positions=P + 37)})
+    assert found.findings[0].text.startswith(said)
+
+
 def test_queries_and_keys_are_each_told_where_they_differ_in_other_ways():
     want = {"q": kernel(), "k": kernel(X[::-1])}
     both = pecli.compare({"q": kernel(sense=-1), "k": kernel(X[::-1], sense=-1)}, want)

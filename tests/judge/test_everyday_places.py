@@ -133,7 +133,6 @@ def test_a_table_of_mostly_nan_is_unknown():
 def test_identify_says_how_rows_differ_from_the_nearest_recipe(rows, said):
     found = pecli.identify({name: values[rows] for name, values in cache(angles(512, 64)).items()})
     assert found.confidence == "unknown"
-    assert f"nearest: rope:dim=64,len={len(rows)}" in str(found)
     assert found.measured[0] == f"compared with rope:dim=64,len={len(rows)}: {said}"
 
 
@@ -185,6 +184,47 @@ def test_identify_compares_a_grid_and_a_bias_with_the_usual_ones():
 
 def test_identify_compares_nothing_with_a_table_of_unrelated_numbers():
     assert "compared with" not in str(pecli.identify(np.random.default_rng(0).normal(size=(64, 32))))
+
+
+def test_identify_says_that_the_halves_of_the_rows_are_exchanged():
+    found = pecli.identify({name: np.roll(values, 512, 0) for name, values in cache(angles(1024, 64)).items()})
+    assert found.measured[0] == (
+        "compared with rope:dim=64,len=1024: the rows are shifted cyclically by 512: row 512 holds row 0"
+    )
+
+
+def test_identify_knows_a_sinusoid_in_another_shape():
+    found = pecli.identify(sinusoid(100, 64).reshape(64, 100))
+    assert found.recipe == "sinusoidal:dim=64,len=100"
+    assert "the array was reshaped, the values are in the same order" in found.notes
+
+
+def test_identify_knows_heads_that_are_reversed():
+    bias = -get_slopes(16)[::-1, None, None] * distances(64)
+    assert pecli.identify(bias.astype("float32")).measured[0] == "compared with alibi:heads=16: the heads are reversed"
+
+
+@pytest.mark.parametrize("other", ["rope:dim=64", "file"])
+def test_a_mask_beside_a_batch_does_not_hide_its_padding(other):
+    positions = np.stack([np.concatenate([np.ones(11), np.arange(37)]), np.arange(48)])
+    phases = positions[..., None] * frequencies(64)
+    batch = {name: f(phases).astype("float32") for name, f in (("cos", np.cos), ("sin", np.sin))}
+    right = {name: np.stack([values[1]] * 2) for name, values in batch.items()} if other == "file" else other
+    found = pecli.compare(batch | {"attention_mask": np.ones((2, 48), "int64")}, right)
+    assert found.findings[0].text.startswith("copy 0 of 2 differs: left padding by 11")
+    assert "equal copies" not in str(found)
+
+
+def test_one_wrong_channel_is_not_within_the_rest():
+    y, x = (axis.ravel() + 1.0 for axis in np.divmod(np.arange(140).reshape(10, 14), 14))
+    w = 1e4 ** (-np.arange(16) / 16)
+    halves = [np.outer(axis / last * 2 * np.pi, w) for axis, last in ((y, 10), (x, 14))]
+    table = np.stack([f(half) for half in halves for f in (np.sin, np.cos)], 2)
+    table = np.concatenate([table[:, :, :2].reshape(140, 32), table[:, :, 2:].reshape(140, 32)], 1).T
+    table[63] = table[62]
+    said = str(pecli.compare(table.reshape(1, 64, 10, 14).astype("float32"), "detr:dim=64,grid=10x14,normalize=true"))
+    assert "transposed" not in said
+    assert "the rest" not in said
 
 
 def test_identify_says_nothing_of_the_nearest_recipe_where_it_leaves_values():

@@ -301,7 +301,7 @@ MISTAKES = [
     (G, lambda: pair(angles([c * 16 / 14 for c in places(14, 14)], (32, 32), kind=np.float64)),
      "reference 16x16 where"),
     (S, lambda: {"pe": sincos2d(6, 8, 64, "yx")}, "height and width are exchanged"),
-    (S, lambda: {"pe": sincos2d(6, 8, 64, last=1)}, "exponents are over the number of pairs less 1, where it was expected less 0"),
+    (S, lambda: {"pe": sincos2d(6, 8, 64, last=1)}, "shift 1 where 0 was expected: exponents are over the number of pairs less 1"),
     (R, lambda: {name: np.repeat(v.reshape(60, 2, 1, 16), 2, 2).reshape(60, 64) for name, v in plain().items()},
      "columns are repeated axis by axis where all together was expected (halves)"),
     (S, lambda: {"pe": sincos2d(6, 8, 64, scale=2)}, "grid-scale 2 where 1 was expected"),
