@@ -12,16 +12,21 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pecli.errors import PecliError
+from pecli.numbers.rounding import floats
 from pecli.spec.catalogue import CATALOGUE
 from pecli.spec.recipe import split_recipe
 from pecli.spec.tabular import InMemory, Tabular
 from pecli.tables.comparison import Comparison, Finding, Progress, compare_tables
 from pecli.tables.figures import Tolerance
+from pecli.tables.layouts import cosines_and_sines
 from pecli.tables.table import Table
 
 if TYPE_CHECKING:
     from pecli.judge.description import Identification
     from pecli.judge.planes import Floats
+
+
+MIN_ROWS = 8  # and columns of a table that is compared with the usual ones
 
 
 def compare(a: Tabular, b: Tabular, tolerance: Tolerance | None = None, progress: Progress = None) -> Comparison:
@@ -72,7 +77,7 @@ def identified(table: Tabular, positions: Floats | None = None) -> Identificatio
 def _reasons(table: Tabular, found: Identification) -> Iterator[str]:
     """Yield why an unknown table is none: what each of two arrays is, or how it differs from a recipe like it."""
     from pecli.judge.explain import ALL, random_parts, random_words
-    from pecli.judge.identify import MIN_EXPLAINED_NEAREST, MIN_SURE_ROWS, few_values, is_large
+    from pecli.judge.identify import MIN_EXPLAINED_NEAREST, few_values, is_large
     from pecli.judge.located import VAGUE
     from pecli.tables.alignment import table_like
     from pecli.tables.sources import read_source
@@ -80,6 +85,12 @@ def _reasons(table: Tabular, found: Identification) -> Iterator[str]:
     if each := _each_alone(table):
         yield from each
         return
+    pair = [table.array(name) for name in cosines_and_sines([array.name for array in table.arrays])]
+    if pair and few_values(table) and not is_large(table):
+        cos, sin = (floats(table.read(array.name), array.dtype) for array in pair)
+        if cos.size > 1 and (cos == 1).all() and not sin.any():
+            yield "every angle is 0: cos is 1 and sin is 0 everywhere, as with frequencies (inv_freq) of 0"
+            return
     said, is_near = "", found.nearly >= MIN_EXPLAINED_NEAREST
     nearest = found.nearest if is_near else _recipe_of_half(table)
     for recipe in dict.fromkeys((re.sub(",start=[^,]+", "", nearest), nearest)) if nearest else ():
@@ -87,19 +98,26 @@ def _reasons(table: Tabular, found: Identification) -> Iterator[str]:
         if (is_near and recipe == nearest) or not any(one.kind in ("place", "rest") for one in findings):
             said = recipe
             break
-    enough = all(len(a.shape) > 1 and min(a.rows, math.prod(a.row_shape)) >= MIN_SURE_ROWS for a in table.arrays)
-    if not said and table.arrays and enough and not is_large(table) and not few_values(table):
-        heads = [side for side in table.arrays[0].shape if side != 1][:-2]
-        usual = [*USUAL, f"alibi:heads={heads[0]}" if heads else "alibi"]
-        said, findings = next(_resembled(table, found.usual or usual), ("", []))
+    if not said and not is_large(table) and not few_values(table):
+        said, findings = next(_resembled(table, found.usual or _usual(table)), ("", []))
     texts = [one.text for one in findings if one.kind not in VAGUE] if said else []
     yield from [f"compared with {said}: {text}" for text in texts[:1]] + texts[1:]
-    if not texts and random_parts(table, drawn=True) == [ALL]:
+    if not texts and table.arrays and random_parts(table, drawn=True) == [ALL]:
         yield from (random_words(ALL), *found.measured)
 
 
-# What an unknown table is compared with; its width, its heads and its length are those of the table.
-USUAL = ("sinusoidal", "rope", "t5:form=index", "t5:bidirectional=false,form=index")
+def _usual(table: Tabular) -> Iterator[str]:
+    """Yield what an unknown table is compared with, with the sizes that its shape gives."""
+    shapes = [[side for side in array.shape if side != 1] for array in table.arrays]
+    if len(shapes) == 1 and len(shapes[0]) == 1:
+        yield f"alibi:heads={shapes[0][0]},form=slopes"
+    if not shapes or min(map(len, shapes)) < 2 or min(map(min, shapes)) < MIN_ROWS:
+        return
+    yield from ("sinusoidal", "rope", "t5:form=index", "t5:bidirectional=false,form=index")
+    (first, *more), side = shapes[0], math.isqrt(shapes[0][0])
+    yield f"alibi:heads={first}" if len(more) == 2 else "alibi"
+    if side * side == first:
+        yield f"sincos2d:grid={side}x{side}"
 
 
 def _resembled(table: Tabular, recipes: Iterable[str]) -> Iterator[tuple[str, list[Finding]]]:

@@ -566,6 +566,25 @@ def _mistakes(want: Expected) -> list[Change]:
     return [change for change in found if change.values is None]
 
 
+def mistaken_tables(table: Table) -> Iterator[tuple[Change, Floats]]:
+    """Yield the declared mistakes in a sinusoid, and the values that each gives."""
+    want = Expected.of(table)
+    if want is None or want.named.table or len(table.arrays) > 1 or want.rows > MAX_SHORT:
+        return
+    for change in _mistakes(want):
+        changed = _changed(want, want.keys, change) if change.step == 1 and not change.shift else None
+        if changed is None or not changed[1].bands:
+            continue
+        positions = float(want.start) + float(want.step) * np.arange(want.rows)
+        made = np.zeros((want.rows, changed[1].width))
+        for band in changed[1].bands:
+            phases = np.outer(positions, [float(w) for w in band.frequencies]) * (2 * np.pi if band.turns else 1)
+            for columns, wave in ((band.sin, np.sin), (band.cos, np.cos)):
+                if columns is not None:
+                    made[:, columns] = float(band.magnitude) * wave(phases)[:, : made[:, columns].shape[1]]
+        yield change, made
+
+
 def _changed(want: Expected, keys: Mapping[str, str], change: Change) -> tuple[dict[str, str], Waves] | None:
     """Return the parameters of a mistake and their plan; None where the recipe does not allow it."""
     given = {key: value for key, value in {**keys, **change.keys}.items() if value is not None}

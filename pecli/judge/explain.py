@@ -16,9 +16,9 @@ from pecli.errors import PecliError
 from pecli.formats.decimals import digits_text, how_printed, printed_digits
 from pecli.judge.bias_differences import bias_differences
 from pecli.judge.description import COPIES, factor_text, harmless
-from pecli.judge.difference import Expected, key_lines, other_frequencies, wave_differences
+from pecli.judge.difference import Expected, key_lines, mistaken_tables, other_frequencies, wave_differences
 from pecli.judge.grid_differences import grid_differences
-from pecli.judge.identify import MAX_FREQUENCY_DIGITS, PAIRS, identify, identify_digits, identify_vector, is_large
+from pecli.judge.identify import MAX_FREQUENCY_DIGITS, PAIRS, identify, identify_vector, is_large
 from pecli.judge.located import MAX_REST_SHARE, VAGUE, ArrayPair, located, place
 from pecli.judge.located import floats as read_floats
 from pecli.judge.orders import MAX_PARTS, match, numbered, numbered_are, span
@@ -82,7 +82,7 @@ def explain(actual: Tabular, expected: Tabular, found: Comparison) -> list[Findi
         if findings:  # rounding is measured from the recipe, not from the other file, which may have the same
             stored = {one.kind for one in findings} in ({"layout"}, {"layout", "rounding"})
             findings[1:] = [one for one in findings[1:] if one.kind not in ("rounding", "channels")]
-            findings += [Finding("rounding", "otherwise they are the same table, but for rounding")] * stored
+            findings += [Finding("rounding", "otherwise they are the same table, within rounding")] * stored
             what = "trained numbers, by the index of" if trained else "those of"
             return [*findings, Finding("expected", f"the expected values are {what} {named.recipe}")]
         of_pairs = any(text.startswith(PAIRS) for text in named.measured)
@@ -111,11 +111,37 @@ def _begins_alike(pairs: Sequence[tuple[ArrayView, ArrayView]]) -> bool:
 OTHER = ("random", "shape", "frequency", "identity", "distance", "encoding", "form", "offset")
 
 
+def _described_printed(actual: Tabular, expected: Table) -> list[Finding]:
+    """Return how a table of few digits differs, read in a type that hides their rounding; [] of any other table."""
+    if is_large(actual) or any(array.dtype not in ("float32", "float64") for array in actual.arrays):
+        return []
+    arrays = {array.name: actual.read(array.name) for array in actual.arrays}
+    digits = [printed_digits(values, EPSILON[values.dtype.name], most=6) for values in arrays.values()]
+    if not all(digits):
+        return []
+    for values, printed in zip(arrays.values(), digits, strict=True):
+        for change, exact in mistaken_tables(expected) if len(arrays) == 1 else ():
+            if (
+                exact.shape == values.shape
+                and printed
+                and how_printed(values, exact, MAX_DOUBLE_GAP + 0 * exact, printed)
+            ):
+                return [Finding(change.kind, change.text)]
+    seen = InMemory({name: values.astype(np.float16) for name, values in arrays.items()})
+    findings = _described(seen, expected, compare_tables(seen, expected)) or []
+    return [one for one in findings if one.kind not in (*VAGUE, "type", "arithmetic")]
+
+
 def resemblance(actual: Tabular, expected: Table) -> list[Finding]:
     """Return how an unknown table differs from a recipe that it resembles; [] where that has no name."""
     found = compare_tables(actual, expected)
     with np.errstate(all="ignore"):  # a file may hold any number
-        findings = (_described(actual, expected, found) or located(_pairs(actual, expected))) if found.arrays else []
+        if not found.arrays:
+            return []
+        pairs = _pairs(actual, expected)
+        findings = _described(actual, expected, found) or _described_printed(actual, expected) or located(pairs)
+        if (whole := _noise(pairs)) is not None:
+            return [whole]
     return [] if {one.kind for one in findings} & {"place", "rest", *OTHER} else findings
 
 
@@ -292,6 +318,8 @@ def _described(actual: Tabular, table: Table, found: Comparison) -> list[Finding
     return (part if lost and {one.kind for one in part} <= {lost, "rounding"} else findings) or None
 
 
+# Error of float64 values, whose angles at position 65536 are off by 7e-12.
+MAX_DOUBLE_GAP = 1e-11
 # First rows that show whether the frequencies are the expected ones, and their largest rounding in float32.
 FIRST_ROWS, MAX_FIRST_GAP = 16, 1e-5
 # Largest error of the only row of a file as a share of its largest value, and values of a table with such a row.
@@ -414,8 +442,7 @@ def _located(actual: Tabular, expected: Tabular, *, tensors: bool = False) -> li
         return [whole, *findings]
     named = list[Finding]()
     if isinstance(expected, Table):
-        printed = identify_digits(actual)
-        named = _padded(actual, expected) or _parameters(printed.recipe if printed else None, expected)
+        named = _padded(actual, expected) or _described_printed(actual, expected)
     if named := named or other_frequencies(actual, expected):
         return named
     if any(left.plain_shape != right.plain_shape for left, right in pairs):

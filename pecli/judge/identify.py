@@ -55,6 +55,7 @@ def identify_vector(table: Tabular) -> Identification | None:
             continue
         values = plane.read(0, plane.rows).ravel()
         falls = values[0] > values[-1] and (np.diff(values) <= 0).all()  # narrow types repeat the smallest
+        falls &= not (np.frexp(values)[0] == 0.5).all()  # powers of 2 are slopes rather than of base 2^n
         if 0 < values[0] < np.inf and (values >= 0).all() and falls:
             found = _named(values, effective_dtype(values, array.dtype), array.name)
             if found is not None:
@@ -537,7 +538,9 @@ def described(name: waves.WaveName, found: Tally, names: Sequence[waves.WaveName
     aliases = (*_other_lengths(name), *(waves.recipe_of(o) for o in good if by_kind[_kind(o)] is o))
     arrays = tuple(dict.fromkeys(plane.array.name for plane in measured.planes))
     share = found.equal / max(1, found.count)
-    kind = way.coarse_type if way.name in waves.COARSE_TYPES else way.name
+    kind = way.name
+    if kind in waves.COARSE_TYPES:
+        kind = f"{' and '.join(way.coarse_steps)} rounded to {way.coarse_type}"
     recipe = waves.recipe_of(replace(name, start=-name.start, step=-name.step) if backward_negated(name) else name)
     return Identification(recipe, confidence, found.residual, share, kind, tuple(notes), aliases[:2],
                           found.count, arrays)  # fmt: skip
@@ -598,7 +601,8 @@ def arithmetic_note(name: waves.WaveName, found: Tally) -> str:
         every = f"{'' if found.unexplained else 'all '}{fit:,} {one}s"
         return f"{every} are equal to {made}{f', rounded to {low}' if low else ''}"
     if way.name == "float64":
-        return f"float64 rounding: the {one}s are within {limit(found.residual, 2)} of the exact ones"
+        most = found.residual + EPSILON["float64"] * name.magnitude  # the exact ones were rounded, too
+        return f"float64 rounding: the {one}s are within {limit(most, 2)} of the exact ones"
     every = f"every {one}" if not found.unexplained else f"{fit:,} {one}s"
     near = f"within {max(1, round(found.worst))} ulp" if found.worst < MAX_ULP_NAMED else "within rounding"
     if way.name == "exact":

@@ -520,12 +520,23 @@ def unlike_rotations(y: Floats, right: Floats, dtype: str, explained: Explained)
             )
             for text in (*found, *(measured_faults(whole, explained) if is_rotation else ())):
                 if UNNAMED not in text:
+                    text = BOTH_WAYS.sub(_of_both, text)
                     text = re.sub("positions start at -(.*) where 0 was expected", r"positions are \1 earlier", text)
                     text = re.sub("positions start at (.*) where 0 was expected", r"positions are \1 later", text)
                     which = "expected" if text.startswith("not rotated") else "both"
                     both = f" ({which} with base {base})" * ("base" not in text)
                     return [Finding("rotation", RELATIVE.get(text, text) + both)]
     return []
+
+
+# A rotation the other way from another position, of which only the sum of both positions is known.
+BOTH_WAYS = re.compile(r"positions start at (-?\d+) where 0 was expected, and (the sign of sin is changed.*)")
+
+
+def _of_both(found: re.Match[str]) -> str:
+    """Return the sign alone, where both tensors may begin at one position."""
+    start, parity = divmod(int(found[1]), 2)
+    return f"{found[2]}, if both begin at position {start}" if start >= 0 and not parity else found[0]
 
 
 def _rotated_back(applied: AppliedRotation, rows: Integers, source: RotationSource) -> AppliedRotation:

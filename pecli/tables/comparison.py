@@ -147,7 +147,9 @@ class Comparison:
             return "different: the shapes differ, so no values are counted"
         if not beyond:
             return f"different: what both have is the same {within if unequal else f'in {compared:,} values'}"
-        the, both = ("the ", " that both have") if {"size", "shape"} & {one.kind for one in self.remarks} else ("", "")
+        the, both = (
+            ("the ", " at the same places") if {"size", "shape"} & {one.kind for one in self.remarks} else ("", "")
+        )
         count, share = f"{beyond:,} of {the}{compared:,} values{both}", f" ({percent(beyond / compared, 1)})"
         if beyond == compared:
             count, share = f"all {compared:,} values{both}", ""

@@ -270,6 +270,13 @@ def test_other_positions_are_earlier_or_later(first, said):
     assert found.findings[0].text.startswith(said)
 
 
+def test_the_other_way_is_no_later_position_where_both_begin_late():
+    found = pecli.compare({"q": kernel(positions=P + 100, sense=-1)}, {"q": kernel(positions=P + 100)})
+    assert found.findings[0].text.startswith(
+        "the sign of sin is changed: the rotation goes the other way, if both begin"
+    )
+
+
 def test_queries_and_keys_are_each_told_where_they_differ_in_other_ways():
     want = {"q": kernel(), "k": kernel(X[::-1])}
     both = pecli.compare({"q": kernel(sense=-1), "k": kernel(X[::-1], sense=-1)}, want)

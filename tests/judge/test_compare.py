@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import pecli
 from pecli import Table, open_table, write_table
 from pecli.cli.compare import details
 from pecli.tables.comparison import compare_tables
@@ -366,3 +367,19 @@ def test_rounding_that_both_files_have_is_no_difference(tmp_path, pecli):
     said = pecli("compare", "half.npz", "pairs.npz").stdout
     assert said.startswith("different: half-split columns where interleaved ones were expected\n")
     assert "rest" not in said
+
+
+@pytest.mark.parametrize("order", ["sin-cos", "interleaved"])
+@pytest.mark.parametrize("base", [10000, 500])
+def test_a_relative_sinusoid_is_judged_as_one(order, base):
+    phases = np.arange(49.0, -1, -1).astype("float32")[:, None] * (base ** (-np.arange(0, 64, 2) / 64)).astype(
+        "float32"
+    )
+    halves = np.sin(phases), np.cos(phases)
+    table = np.concatenate(halves, 1) if order == "sin-cos" else np.stack(halves, 2).reshape(50, 64)
+    first = pecli.compare(table, f"transformer-xl:dim=64,len=50,order={order}").findings[0].text
+    assert first.startswith("rounding of float32 phases" if base == 10000 else "base 500 where 10000 was expected")
+    reversed_rows = (
+        pecli.compare(table[::-1], f"transformer-xl:dim=64,len=50,order={order},base={base}").findings[0].text
+    )
+    assert reversed_rows.startswith("the rows are reversed")

@@ -146,16 +146,18 @@ def test_identify_knows_a_cache_behind_padding(first):
 
 
 SLIPS = {
-    "column j has exponent 2j/d where that of its pair was expected": 1e4 ** (-2 * np.arange(128) / 128),
-    "the exponent of column j is j/d where that of its pair": 1e4 ** (-np.arange(128) / 128),
+    "as where 2i runs over every column: column j has exponent 2j/d": 1e4 ** (-2 * np.arange(128) / 128),
+    "column j has exponent j/d where 2 (j // 2)/d was expected": 1e4 ** (-np.arange(128) / 128),
 }
 
 
 @pytest.mark.parametrize("said", SLIPS)
 @pytest.mark.parametrize("rows", [40, 500])
-def test_identify_says_which_exponent_of_the_plain_sinusoid_was_taken(said, rows):
+@pytest.mark.parametrize("decimals", [None, 4, 6])
+def test_identify_says_which_exponent_of_the_plain_sinusoid_was_taken(said, rows, decimals):
     phases = np.arange(rows)[:, None] * SLIPS[said]
-    found = pecli.identify(np.where(np.arange(128) % 2 == 0, np.sin(phases), np.cos(phases)).astype("float32"))
+    table = np.where(np.arange(128) % 2 == 0, np.sin(phases), np.cos(phases))
+    found = pecli.identify(table.astype("float32") if decimals is None else table.round(decimals))
     assert found.measured[0].startswith("compared with sinusoidal:dim=128:")
     assert said in found.measured[0]
 
@@ -225,6 +227,38 @@ def test_one_wrong_channel_is_not_within_the_rest():
     said = str(pecli.compare(table.reshape(1, 64, 10, 14).astype("float32"), "detr:dim=64,grid=10x14,normalize=true"))
     assert "transposed" not in said
     assert "the rest" not in said
+
+
+def test_identify_says_that_no_position_is_encoded():
+    found = pecli.identify({"cos": np.ones((64, 32), "float32"), "sin": np.zeros((64, 32), "float32")})
+    assert found.measured[0].startswith("every angle is 0: cos is 1 and sin is 0 everywhere")
+
+
+@pytest.mark.parametrize(("heads", "said"), [
+    (8, "compared with alibi:heads=8: the slopes count heads from 0: the first slope is 1"),
+    (16, "compared with alibi:heads=16: the slopes are 1, 1/2, 1/4 .., each half of the one before"),
+])  # fmt: skip
+def test_halved_slopes_are_no_frequencies(heads, said):
+    assert pecli.identify(2.0 ** -np.arange(heads)).measured[0] == said
+
+
+def test_identify_says_that_both_halves_of_a_grid_hold_one_axis():
+    half = np.outer(np.tile(np.arange(16.0), 16), frequencies(64))
+    found = pecli.identify(np.concatenate([np.sin(half), np.cos(half)] * 2, 1).astype("float32"))
+    assert found.measured[0] == (
+        "compared with sincos2d:dim=128,grid=16x16: every pair follows the width: the other axes are ignored"
+    )
+
+
+def test_identify_says_that_a_sinusoid_was_trained_further():
+    noise = np.random.default_rng(3).normal(0, 0.03, (256, 64))
+    assert "plus unrelated numbers, such as noise" in pecli.identify(sinusoid(256, 64) + noise).measured[0]
+
+
+def test_the_row_of_zeros_is_told_where_it_is_last(ask):
+    table = np.array(pecli.table("sincos2d:dim=32,grid=6x6,prefix=1")["pe"])
+    np.save("t.npy", np.roll(table, -1, 0))
+    ask("compare", "t.npy", "sincos2d:dim=32,grid=6x6,prefix=1").says("the row of zeros", "is last where it was")
 
 
 def test_identify_says_nothing_of_the_nearest_recipe_where_it_leaves_values():

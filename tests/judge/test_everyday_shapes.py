@@ -268,7 +268,7 @@ def test_the_steps_that_were_rounded_to_bfloat16_are_named_in_float32_files(step
     first = pecli("compare", "t.npz::cos" if alone else "t.npz", "rope:dim=64").stdout.splitlines()[0]
     assert "bfloat16" in first and all(step in first for step in steps.split(" and ")), first
     said = pecli("identify", "t.npz").stdout
-    assert said.startswith("rope:dim=64,len=1024,layout=half (sure: bfloat16 arithmetic)"), said
+    assert said.startswith(f"rope:dim=64,len=1024,layout=half (sure: {steps} rounded to bfloat16)"), said
 
 
 def test_what_is_missing_is_said_before_harmless_rounding(pecli, tmp_path):

@@ -114,11 +114,14 @@ def _as_series(keys: Mapping[str, str]) -> Mapping[str, str]:
             "base": base, "shift": "1", "scale": number_text(low * scale)}  # fmt: skip
 
 
+APART = "sine and cosine of a pair have different frequencies"
+
+
 def mistakes(keys: Mapping[str, str]) -> Iterator[Change]:
     """Yield exponents that people write instead of 2i/d."""
     for text, exponent in (
-        ("2i runs over every column: column j has exponent 2j/d where that of its pair was expected", lambda j: 2 * j),
-        ("the exponent of column j is j/d where that of its pair, 2 (j // 2)/d, was expected", lambda j: j),
+        (f"{APART}, as where 2i runs over every column: column j has exponent 2j/d", lambda j: 2 * j),
+        (f"{APART}: column j has exponent j/d where 2 (j // 2)/d was expected", lambda j: j),
     ):
         yield Change("exponent", text, waves=partial(_by_column, exponent))
     text = "the exponent of pair i is 2 (i // 2)/d where 2i/d was expected: each frequency stands in two pairs"

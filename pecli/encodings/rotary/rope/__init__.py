@@ -242,6 +242,7 @@ BLENDS: dict[str, Callable[[Decimal, Decimal, Decimal], Decimal]] = {
     "the scaling multiplies the frequencies by what it should divide them by": lambda w, s, f: w * w / s,
     "the factor multiplies the frequencies that it should divide": lambda w, s, f: w + f * (w - s),
     "the weights of the ramp are exchanged": lambda w, s, f: w + w / f - s if w / f < s < w else s,
+    "the ramp runs the other way: fast pairs are slowed, slow ones are not": lambda w, s, f: w + w / f - s,
     "the ramp mixes wavelengths where frequencies were expected": lambda w, s, f: w * w / (w + w * f - s * f),
 }
 

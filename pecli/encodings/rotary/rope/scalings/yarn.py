@@ -138,8 +138,6 @@ def _parts_mistakes(keys: Mapping[str, str]) -> Iterator[Change]:
         base, twice = Decimal(keys["base"]), partial(_twice, 1 / Decimal(keys["factor"]))
         ramps: tuple[tuple[str, OtherRamp], ...] = (
             (f"{fast} and {slow} are exchanged", lambda ramp, high, low: ramp(low, high)),
-            ("the ramp runs the other way: fast pairs are slowed, slow ones are not",
-             lambda ramp, high, low: [1 - r for r in ramp(high, low)]),
             ("the scaling is applied twice: the ramp slows what it has slowed already", twice),
             ("the ends of the ramp are counted in dimensions where pairs were expected: they lie twice as far",
              lambda ramp, high, low: ramp(high, low, base.sqrt())),
