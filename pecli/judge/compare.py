@@ -12,13 +12,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pecli.errors import PecliError
-from pecli.numbers.rounding import floats
 from pecli.spec.catalogue import CATALOGUE
 from pecli.spec.recipe import split_recipe
 from pecli.spec.tabular import InMemory, Tabular
 from pecli.tables.comparison import Comparison, Finding, Progress, compare_tables
 from pecli.tables.figures import Tolerance
-from pecli.tables.layouts import cosines_and_sines
 from pecli.tables.table import Table
 
 if TYPE_CHECKING:
@@ -76,7 +74,7 @@ def identified(table: Tabular, positions: Floats | None = None) -> Identificatio
 
 def _reasons(table: Tabular, found: Identification) -> Iterator[str]:
     """Yield why an unknown table is none: what each of two arrays is, or how it differs from a recipe like it."""
-    from pecli.judge.explain import ALL, random_parts, random_words
+    from pecli.judge.explain import ALL, STILL, is_still, random_parts, random_words
     from pecli.judge.identify import MIN_EXPLAINED_NEAREST, few_values, is_large
     from pecli.judge.located import VAGUE
     from pecli.tables.alignment import table_like
@@ -85,12 +83,9 @@ def _reasons(table: Tabular, found: Identification) -> Iterator[str]:
     if each := _each_alone(table):
         yield from each
         return
-    pair = [table.array(name) for name in cosines_and_sines([array.name for array in table.arrays])]
-    if pair and few_values(table) and not is_large(table):
-        cos, sin = (floats(table.read(array.name), array.dtype) for array in pair)
-        if cos.size > 1 and (cos == 1).all() and not sin.any():
-            yield "every angle is 0: cos is 1 and sin is 0 everywhere, as with frequencies (inv_freq) of 0"
-            return
+    if not is_large(table) and is_still(table):
+        yield STILL
+        return
     said, is_near = "", found.nearly >= MIN_EXPLAINED_NEAREST
     nearest = found.nearest if is_near else _recipe_of_half(table)
     for recipe in dict.fromkeys((re.sub(",start=[^,]+", "", nearest), nearest)) if nearest else ():

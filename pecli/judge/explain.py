@@ -18,7 +18,7 @@ from pecli.judge.bias_differences import bias_differences
 from pecli.judge.description import COPIES, factor_text, harmless
 from pecli.judge.difference import Expected, key_lines, mistaken_tables, other_frequencies, wave_differences
 from pecli.judge.grid_differences import grid_differences
-from pecli.judge.identify import MAX_FREQUENCY_DIGITS, PAIRS, identify, identify_vector, is_large
+from pecli.judge.identify import HIDING, MAX_FREQUENCY_DIGITS, PAIRS, identify, identify_vector, is_large
 from pecli.judge.located import MAX_REST_SHARE, VAGUE, ArrayPair, located, place
 from pecli.judge.located import floats as read_floats
 from pecli.judge.orders import MAX_PARTS, match, numbered, numbered_are, span
@@ -30,6 +30,7 @@ from pecli.numbers.dtypes import GRIDS
 from pecli.numbers.positions import Positions, fraction_text
 from pecli.numbers.printing import limit
 from pecli.numbers.rounding import floats
+from pecli.spec.plans import Waves
 from pecli.spec.tabular import InMemory, Tabular, View
 from pecli.tables.comparison import Comparison, Finding, compare_tables
 from pecli.tables.figures import Tolerance
@@ -57,6 +58,8 @@ def explain(actual: Tabular, expected: Tabular, found: Comparison) -> list[Findi
             return [Finding("random", random_words(ALL)), *places]
         if row := _lone_row(actual, expected):
             return row
+        if is_still(actual) and not is_still(expected):
+            return [Finding("frequency", STILL)]
         pairs = _pairs(actual, expected) if found.complete and not found.remarks else []
         is_rare = found.total.beyond <= MAX_REST_SHARE * found.total.compared
         if pairs and (is_rare or _begins_alike(pairs)):
@@ -66,6 +69,8 @@ def explain(actual: Tabular, expected: Tabular, found: Comparison) -> list[Findi
                 return few
         table = expected if isinstance(expected, Table) else _parsed(expected.recipe)
         if table is not None:
+            if (rounding := _uneven_rounding(table, found)) is not None:
+                return [rounding]
             findings = _described(actual, table, found) or _described(actual, _alike(table, found), found)
             return _shaped(actual, expected, findings or _located(actual, expected))
         named = identify(expected)
@@ -87,6 +92,16 @@ def explain(actual: Tabular, expected: Tabular, found: Comparison) -> list[Findi
             return [*findings, Finding("expected", f"the expected values are {what} {named.recipe}")]
         of_pairs = any(text.startswith(PAIRS) for text in named.measured)
         return _located(actual, expected, tensors=named.recipe is None and not of_pairs)
+
+
+def _uneven_rounding(table: Table, found: Comparison) -> Finding | None:
+    """Return the finding that values at uneven positions are within the rounding of float32 phases; None if not."""
+    if table.positions.is_range or not isinstance(table.plan, Waves) or not found.complete or found.remarks:
+        return None
+    furthest = np.abs(table.part.numbers(0, table.part.count)).max(initial=0)
+    most = found.total.max_abs
+    is_rounding = 0 < most <= 2 * EPSILON["float32"] * (2 + furthest)
+    return harmless("rounding of float32 phases", most, found.total.max_ulp) if is_rounding else None
 
 
 def _alike(table: Table, found: Comparison) -> Table:
@@ -116,19 +131,18 @@ def _described_printed(actual: Tabular, expected: Table) -> list[Finding]:
     if is_large(actual) or any(array.dtype not in ("float32", "float64") for array in actual.arrays):
         return []
     arrays = {array.name: actual.read(array.name) for array in actual.arrays}
-    digits = [printed_digits(values, EPSILON[values.dtype.name], most=6) for values in arrays.values()]
-    if not all(digits):
+    error, most = EPSILON["float64"], MAX_FREQUENCY_DIGITS
+    digits = [one for values in arrays.values() if (one := printed_digits(values, error, most=most)) is not None]
+    if len(digits) < len(arrays):
         return []
     for values, printed in zip(arrays.values(), digits, strict=True):
         for change, exact in mistaken_tables(expected) if len(arrays) == 1 else ():
-            if (
-                exact.shape == values.shape
-                and printed
-                and how_printed(values, exact, MAX_DOUBLE_GAP + 0 * exact, printed)
-            ):
+            if exact.shape == values.shape and how_printed(values, exact, MAX_DOUBLE_GAP + 0 * exact, printed):
                 return [Finding(change.kind, change.text)]
-    seen = InMemory({name: values.astype(np.float16) for name, values in arrays.items()})
-    findings = _described(seen, expected, compare_tables(seen, expected)) or []
+    hiding = "float32" if min(digits)[0] >= HIDING["float32"] else "float16"
+    seen = InMemory({name: values.astype(hiding) for name, values in arrays.items()})
+    compared = compare_tables(seen, expected)
+    findings = wave_differences(seen, expected, compared) or grid_differences(seen, expected, compared) or []
     return [one for one in findings if one.kind not in (*VAGUE, "type", "arithmetic")]
 
 
@@ -276,8 +290,8 @@ def _copies(actual: Tabular, expected: Tabular, tolerance: Tolerance) -> list[Fi
         pad = _left_padding(copies[k], copies[common])
         for one in why(k)[:1]:
             causes.setdefault(f"left padding by {pad}: " * (pad > 0) + one.text, []).append(k)
-    which = ((numbered("copy", np.array(at)), "s" * (len(at) == 1), text) for text, at in causes.items())
-    return [*(Finding("copies", f"{at} of {len(copies)} differ{s}: {text}") for at, s, text in which), *found]
+    which = ((numbered("batch index", np.array(at)), "s" * (len(at) == 1), text) for text, at in causes.items())
+    return [*(Finding("copies", f"{at} differ{s}: {text}") for at, s, text in which), *found]
 
 
 def _left_padding(copy: Tabular, right: Tabular) -> int:
@@ -581,6 +595,19 @@ def _noise(pairs: list[tuple[ArrayView, ArrayView]]) -> Finding | None:
         return None
     text = f"the expected values plus unrelated numbers, such as noise, of standard deviation {size:.2g}"
     return Finding("random", text)
+
+
+STILL = "every angle is 0: cos is 1 and sin is 0 everywhere, as with frequencies (inv_freq) of 0"
+
+
+def is_still(table: Tabular) -> bool:
+    """Whether cosines are 1 and sines 0 in a table of some of them."""
+    pair = [table.array(name) for name in cosines_and_sines([array.name for array in table.arrays])]
+    first = [read_floats(view_of(table, array), 0, min(2, array.rows)) for array in pair]  # the others may cost time
+    if not first or (first[0] != 1).any() or first[1].any() or first[0].size < 2:
+        return False
+    cos, sin = (floats(table.read(array.name), array.dtype) for array in pair)
+    return bool((cos == 1).all() and not sin.any())
 
 
 def _one_row(pairs: list[tuple[ArrayView, ArrayView]]) -> Finding | None:

@@ -55,12 +55,17 @@ def identify_vector(table: Tabular) -> Identification | None:
             continue
         values = plane.read(0, plane.rows).ravel()
         falls = values[0] > values[-1] and (np.diff(values) <= 0).all()  # narrow types repeat the smallest
-        falls &= not (np.frexp(values)[0] == 0.5).all()  # powers of 2 are slopes rather than of base 2^n
         if 0 < values[0] < np.inf and (values >= 0).all() and falls:
             found = _named(values, effective_dtype(values, array.dtype), array.name)
-            if found is not None:
+            if found is not None and not _is_slopes(found.recipe):
                 return found
     return None
+
+
+def _is_slopes(recipe: str | None) -> bool:
+    """Whether frequencies are rather slopes of ALiBi, counted from head 0: of a base 2^n that no language model has."""
+    base = Decimal(split_recipe(recipe)[1].get("base", "10000")) if recipe else Decimal(10000)
+    return base > 1 and base not in map(Decimal, PUBLISHED_BASES) and math.log2(base).is_integer()
 
 
 def _named(values: Floats, dtype: str, array: str) -> Identification | None:

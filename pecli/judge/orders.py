@@ -346,7 +346,9 @@ def triangle(side: int, rows: Integers, *, after: bool) -> NDArray[np.bool_]:
 
 
 def plural(unit: str) -> str:
-    """Return "rows", "batches" or "queries"."""
+    """Return "rows", "batches", "queries" or "batch indices"."""
+    if unit.endswith("index"):
+        return f"{unit[:-2]}ices"
     if unit.endswith(("ry", "py", "cy")):
         return f"{unit[:-1]}ies"
     return f"{unit}es" if unit.endswith("ch") else f"{unit}s"

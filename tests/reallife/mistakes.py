@@ -1430,12 +1430,12 @@ mistake(
 mistake(
     "one copy of a batch from position 1", "sinusoidal:dim=64",
     lambda: batch(4, 2, sinusoid(128, 64, start=1, dtype=F32), sinusoid(128, 64, dtype=F32)),
-    ("copy 2 of 4 differs", "start at 1"), "positions", never="has the shape",
+    ("batch index 2 differs", "start at 1"), "positions", never="has the shape",
 )  # fmt: skip
 mistake(
     "first copy of a batch zero", "sinusoidal:dim=64",
     lambda: batch(3, 0, np.zeros((128, 64), F32), sinusoid(128, 64, dtype=F32)),
-    ("copy 0 of 3 differs", "zero"), "zero", never="has the shape",
+    ("batch index 0 differs", "zero"), "zero", never="has the shape",
 )  # fmt: skip
 mistake(
     "all copies of a batch from position 1", "sinusoidal:dim=64",
@@ -1444,22 +1444,22 @@ mistake(
 mistake(
     "left padding of one batch element at position 1", "rope:dim=64,layout=half",
     lambda: padded(lambda pad: [*([1] * pad), *range(48 - pad)], 0, 5, 9),
-    ("copy 1 of 3 differs: left padding by 5", "all hold row 1"), "positions repeat order", never="has the shape",
+    ("batch index 1 differs: left padding by 5", "all hold row 1"), "positions repeat order", never="has the shape",
 )  # fmt: skip
 mistake(
     "left padding of one batch element with zeros", "rope:dim=64,layout=half",
     lambda: each(padded(lambda pad: [*([0] * pad), *range(48 - pad)], 6, 0), bf16),
-    ("copy 0 of 2 differs: left padding by 6", "repeat row 0"), "positions repeat order bfloat16",
+    ("batch index 0 differs: left padding by 6", "repeat row 0"), "positions repeat order bfloat16",
 )  # fmt: skip
 mistake(
     "negative positions of one batch element", "rope:dim=64,layout=half",
     lambda: padded(lambda pad: list(range(-pad, 48 - pad)), 0, 0, 3),
-    ("copy 2 of 3 differs: left padding by 3", "start at -3"), "positions", never="has the shape",
+    ("batch index 2 differs: left padding by 3", "start at -3"), "positions", never="has the shape",
 )  # fmt: skip
 mistake(
     "one batch element of another base", "rope:dim=64,layout=half",
     lambda: (lambda a, b: {n: np.stack([a[n], b[n]]) for n in a})(rope(64, 60), rope(64, 60, 500000)),
-    ("copy 1 of 2 differs: base 500000",), "base", never="has the shape|padding",
+    ("batch index 1 differs: base 500000",), "base", never="has the shape|padding",
 )  # fmt: skip
 mistake(
     "absolute distances", "sinusoidal:dim=64,len=127,start=-63",

@@ -120,7 +120,7 @@ APART = "sine and cosine of a pair have different frequencies"
 def mistakes(keys: Mapping[str, str]) -> Iterator[Change]:
     """Yield exponents that people write instead of 2i/d."""
     for text, exponent in (
-        (f"{APART}, as where 2i runs over every column: column j has exponent 2j/d", lambda j: 2 * j),
+        (f"{APART}: column j has exponent 2j/d where 2 (j // 2)/d was expected", lambda j: 2 * j),
         (f"{APART}: column j has exponent j/d where 2 (j // 2)/d was expected", lambda j: j),
     ):
         yield Change("exponent", text, waves=partial(_by_column, exponent))
