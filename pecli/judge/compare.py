@@ -113,6 +113,10 @@ def _usual(table: Tabular) -> Iterator[str]:
     yield f"alibi:heads={first}" if len(more) == 2 else "alibi"
     if side * side == first:
         yield f"sincos2d:grid={side}x{side}"
+    if more == [first] and table.arrays[0].dtype.startswith(("int", "uint")):
+        yield from (
+            f"window:grid={height}x{first // height}" for height in range(2, first // 2 + 1) if not first % height
+        )
 
 
 def _resembled(table: Tabular, recipes: Iterable[str]) -> Iterator[tuple[str, list[Finding]]]:

@@ -616,7 +616,8 @@ def key_lines(want: Expected, keys: Mapping[str, str]) -> list[str]:
 def _findings(best: Description, total: Tally, want: Expected, found: Comparison) -> Iterator[Finding]:
     """Yield the findings of a description: rows, parameters, positions, signs, magnitude, layout, arithmetic, place."""
     name, way = best.name, best.name.way
-    rest = total.unexplained if total.largest > EPSILON["float32"] * name.magnitude else 0
+    kind = name.measured.dtype if name.measured.dtype in waves.LOW_TYPES else "float32"
+    rest = total.unexplained if total.largest > EPSILON[kind] * name.magnitude else 0
     missing = name.measured.planes[0].rows < want.rows <= MAX_SHORT
     if rest and not best.lines and (name.start != want.start or missing):  # rows that went around, or one is missing
         moved = list(_located(name, want, total))

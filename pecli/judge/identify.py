@@ -139,7 +139,7 @@ MAX_VALUES = 1 << 20
 DTYPE = re.compile(",dtype=[a-z0-9]+")
 # Digits of a base that the first columns of a wider table with a usual base have.
 FITTED_DIGITS = 6
-WITHIN = re.compile("every value within|[0-9,]+ (of [0-9,]+ )?values (within|do not fit)")
+WITHIN = re.compile("(b?float.. rounding: )?every value (is )?within|[0-9,]+ (of [0-9,]+ )?values (within|do not fit)")
 
 
 def identify_digits(table: Tabular) -> Identification | None:

@@ -242,6 +242,14 @@ def test_halved_slopes_are_no_frequencies(heads, said):
     assert pecli.identify(2.0 ** -np.arange(heads)).measured[0] == said
 
 
+@pytest.mark.parametrize(("height", "width", "stride"), [(6, 10, 11), (7, 12, 13), (4, 6, 7)])
+def test_identify_says_that_the_strides_of_a_window_index_are_others(height, width, stride):
+    y, x = (side[:, None] - side for side in np.divmod(np.arange(height * width), width))
+    found = pecli.identify((y + height - 1) * stride + x + width - 1)
+    said = f"the index has row stride {stride} and column stride 1 where {2 * width - 1} and 1 were expected"
+    assert found.measured[0] == f"compared with window:grid={height}x{width}: {said}"
+
+
 def test_identify_says_that_both_halves_of_a_grid_hold_one_axis():
     half = np.outer(np.tile(np.arange(16.0), 16), frequencies(64))
     found = pecli.identify(np.concatenate([np.sin(half), np.cos(half)] * 2, 1).astype("float32"))
