@@ -62,7 +62,7 @@ COMMANDS = {
         "guess detect recognise recognize what which",
         "all digits positions get json",
         "It looks only at the values. It prints the recipe, how sure it is and the arithmetic that made the values, or "
-        "unknown: then how it differs from the nearest recipe or a usual one, if that has a name, or what was measured.",
+        "unknown: then how it differs from the nearest recipe or a usual one, or what was measured.",
     ),
     "verify": CommandEntry(
         "Check every value of a file against its recipe; status 1 if one differs.",
