@@ -62,7 +62,7 @@ def explain(actual: Tabular, expected: Tabular, found: Comparison) -> list[Findi
             return [Finding("frequency", STILL)]
         pairs = _pairs(actual, expected) if found.complete and not found.remarks else []
         is_rare = found.total.beyond <= MAX_REST_SHARE * found.total.compared
-        if pairs and (is_rare or _begins_alike(pairs)):
+        if pairs and (is_rare or (not is_large(actual) and _begins_alike(pairs))):
             few = located(pairs)
             is_whole = is_rare or not {one.kind for one in few} & {"place", "rest"}
             if few and is_whole and few[0].kind not in (*VAGUE, "value"):  # the recipe is right

@@ -577,7 +577,7 @@ mistake(
     lambda: (
         lambda w: np.where(np.arange(64) % 2, np.cos(np.outer(np.arange(128), w)), np.sin(np.outer(np.arange(128), w)))
     )(10000.0 ** (-2 * np.arange(64) / 64)),
-    ("2i", "every column"),
+    ("exponent 2j/d", "different frequencies"),
     "spacing",
 )
 mistake(
@@ -1837,7 +1837,7 @@ mistake(
 mistake(
     "one padded copy of a batch", lambda: np.stack([sinusoid(60, 32)] * 4),
     lambda: np.stack([sinusoid(60, 32)] * 3 + [sinusoid(67, 32)[[*([0] * 7), *range(53)]]]),
-    ("copy 3 of 4", "repeat row 0"), "repeat order positions",
+    ("batch index 3", "repeat row 0"), "repeat order positions",
 )  # fmt: skip
 mistake(
     "cosines of bfloat16 phases in float32", "rope:dim=64,layout=half",
