@@ -221,7 +221,8 @@ def _each_alone(group: tuple[Plane, ...], want: Expected) -> list[Finding] | Non
             return [Finding("angles", f"{' and '.join(labels)} hold the angles: no cosine and no sine was taken")]
         if kinds[0] == kinds[1] and kinds[0]:
             own, other = sorted(PARTS.values(), reverse=kinds[0] == "sin")
-            text = f"{labels[kinds[0] == 'cos']} holds the {own} where the {other} were expected"
+            label = labels[kinds[0] == "cos"]
+            text = f"{label} {'hold' if label.endswith('ines') else 'holds'} the {own} where the {other} were expected"
             return [Finding("exchanged", text)]
         named = {label: name for label, name in zip(labels, names, strict=True) if name}
         if kinds == list(PARTS) and (found := _by_parts(named, want, change)):
@@ -236,7 +237,9 @@ def _components(group: tuple[Plane, ...], want: Expected) -> Iterator[tuple[str,
     if len(group) == 2:
         for plane, part in zip(group, ("real", "imaginary"), strict=True):
             yield f"the {part} part" if plane.part else plane.name, list(lone_readings((plane,)))
-    elif len(plan.bands) == 1 and group[0].width == want.table.arrays[0].shape[-1] and layout != "complex":
+    elif layout in ("complex", "half", "interleaved"):  # half of a pair, whose columns are all cosines or all sines
+        return
+    elif len(plan.bands) == 1 and group[0].width == want.table.arrays[0].shape[-1]:
         for part, word in PARTS.items():
             first = (part == "cos") == (layout != "sin-cos")
             halves = np.s_[: group[0].width // 2] if first else np.s_[group[0].width // 2 :]

@@ -298,3 +298,9 @@ def test_two_arrays_that_do_not_belong_together_are_named_each():
         "'cos' alone is rope:dim=64,base=1000000,len=128",
         "'sin' alone is rope:dim=64,len=128",
     )
+
+
+def test_a_row_missing_among_cosines_alone_is_no_exchange():
+    phases = np.tile(np.outer(np.arange(12000), frequencies(128)), 2)
+    table = np.delete(np.cos(phases).astype("float32"), 5000, 0)
+    assert pecli.compare(table, "rope:dim=128").findings[0].text.startswith("row 5000 is missing")
