@@ -85,8 +85,7 @@ def identity_view(found: Identification, *, every: bool = False) -> list[Item]:
     if found.recipe is None:
         first, *more = found.measured or ("the values match no known encoding",)
         return [Verdict(f"unknown: {first}", False), *(f"  {text}" for text in (*more, *notes))]
-    exact = found.arithmetic in ("exact", "unknown") or ",arithmetic=" in found.recipe
-    if exact:
+    if found.arithmetic in ("exact", "unknown") or ",arithmetic=" in found.recipe:
         why = "the pattern of its values" if found.equal is None else f"{_share(found.equal)} equal"
     elif found.equal is None:
         why = "the pattern fits; the trained numbers are the file's own"

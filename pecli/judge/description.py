@@ -229,7 +229,7 @@ class Identification:
     nearest : str or None
         That recipe.
     usual : tuple of str
-        Other recipes that an unknown table is worth comparing with; they may lack a width.
+        Other recipes to compare an unknown table with; they may lack a width.
     """
 
     recipe: str | None

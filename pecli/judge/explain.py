@@ -69,9 +69,11 @@ def explain(actual: Tabular, expected: Tabular, found: Comparison) -> list[Findi
                 return few
         table = expected if isinstance(expected, Table) else _parsed(expected.recipe)
         if table is not None:
-            if (rounding := _uneven_rounding(table, found)) is not None:
+            if (rounding := _uneven_rounding(pairs, table, found)) is not None:
                 return [rounding]
-            findings = _described(actual, table, found) or _described(actual, _alike(table, found), found)
+            findings = _described(actual, table, found)
+            if not findings and (alike := _alike(table, found)) is not None:
+                findings = _described(actual, alike, found)
             return _shaped(actual, expected, findings or _located(actual, expected))
         named = identify(expected)
         table = _parsed(named.recipe) if named.confidence == "sure" else None
@@ -94,23 +96,27 @@ def explain(actual: Tabular, expected: Tabular, found: Comparison) -> list[Findi
         return _located(actual, expected, tensors=named.recipe is None and not of_pairs)
 
 
-def _uneven_rounding(table: Table, found: Comparison) -> Finding | None:
-    """Return the finding that values at uneven positions are within the rounding of float32 phases; None if not."""
-    if table.positions.is_range or not isinstance(table.plan, Waves) or not found.complete or found.remarks:
+def _uneven_rounding(pairs: Sequence[tuple[ArrayView, ArrayView]], table: Table, found: Comparison) -> Finding | None:
+    """Return the finding that rows at uneven positions differ by no more than float32 phases; None where they do."""
+    count = table.part.count
+    if not pairs or table.positions.is_range or not isinstance(table.plan, Waves) or table.plan.axes:
         return None
-    furthest = np.abs(table.part.numbers(0, table.part.count)).max(initial=0)
-    most = found.total.max_abs
-    is_rounding = 0 < most <= 2 * EPSILON["float32"] * (2 + furthest)
-    return harmless("rounding of float32 phases", most, found.total.max_ulp) if is_rounding else None
+    if any(view.rows != count or count * view.row_size > MAX_LONE_VALUES for pair in pairs for view in pair):
+        return None
+    slack = 2 * EPSILON["float32"] * (2 + np.abs(table.part.numbers(0, count)))
+    both = ([read_floats(view, 0, count) for view in pair] for pair in pairs)
+    if not all((np.abs(y - x).max(axis=1) <= slack).all() for y, x in both):
+        return None
+    return harmless("rounding of float32 phases", found.total.max_abs, found.total.max_ulp)
 
 
-def _alike(table: Table, found: Comparison) -> Table:
-    """Return a table with the values that were compared whose encoding has rules; the same one where there is none."""
-    if any(hook.startswith("identify") for hook in table.source.encoding.hooks):
-        return table
+def _alike(table: Table, found: Comparison) -> Table | None:
+    """Return a table with the values that were compared, of an encoding with rules, for one that has none."""
     compared = [array for array in table.arrays if any(array.name == one.names[1] for one in found.arrays)]
-    named = identify(View(table, compared)) if compared else None
-    return (_parsed(named.recipe) if named and named.confidence == "sure" else None) or table
+    if not compared or any(hook.startswith("identify") for hook in table.source.encoding.hooks):
+        return None
+    named = identify(View(table, compared))
+    return _parsed(named.recipe) if named.confidence == "sure" else None
 
 
 def _begins_alike(pairs: Sequence[tuple[ArrayView, ArrayView]]) -> bool:
@@ -154,9 +160,9 @@ def resemblance(actual: Tabular, expected: Table) -> list[Finding]:
             return []
         pairs = _pairs(actual, expected)
         findings = _described(actual, expected, found) or _described_printed(actual, expected) or located(pairs)
-        if (whole := _noise(pairs)) is not None:
-            return [whole]
-    return [] if {one.kind for one in findings} & {"place", "rest", *OTHER} else findings
+        if {one.kind for one in findings}.isdisjoint({"place", "rest", *OTHER}):
+            return findings
+        return [noise] if (noise := _noise(pairs)) is not None else []
 
 
 def _differing(actual: Tabular, expected: Tabular, found: Comparison) -> Iterator[Tabular]:
@@ -164,11 +170,10 @@ def _differing(actual: Tabular, expected: Tabular, found: Comparison) -> Iterato
 
     Cosines stay beside sines, and a recipe stays whole.
     """
-    pairs, _, _ = pair_views(actual, expected)
-    equal = {one.names for one in found.arrays if not one.figures.beyond and one.shapes[0] == one.shapes[1]}
+    pairs, of_recipe = pair_views(actual, expected)[0], isinstance(expected, Table)
+    equal = [one.names for one in found.arrays if not one.figures.beyond and one.shapes[0] == one.shapes[1]]
     for side, table in enumerate((actual, expected)):
-        of_recipe = isinstance(expected, Table)
-        names = {pair[side].name for pair in pairs} - (set() if of_recipe else {one[side] for one in equal})
+        names = {pair[side].name for pair in pairs} - {one[side] for one in (() if of_recipe else equal)}
         both = cosines_and_sines([array.name for array in table.arrays])
         names |= {*both} if names & {*both} else set()
         kept = [array for array in table.arrays if array.name in names]

@@ -612,7 +612,7 @@ def identify_grid(table: Tabular) -> Identification | None:
 
 
 def _usual(grid: Grid) -> Iterator[str]:
-    """Yield recipes without a width that an unknown table over axes is worth comparing with."""
+    """Yield the plain recipes of a grid, without a width, to compare an unknown table with."""
     size = {"grid": "x".join(map(str, grid.axes.sides)), **grid.axes.edges}
     whole = math.prod(grid.axes.sides) + grid.axes.prefix + grid.axes.suffix == grid.view.total
     for encoding in CATALOGUE.values() if whole else ():

@@ -57,15 +57,15 @@ def identify_vector(table: Tabular) -> Identification | None:
         falls = values[0] > values[-1] and (np.diff(values) <= 0).all()  # narrow types repeat the smallest
         if 0 < values[0] < np.inf and (values >= 0).all() and falls:
             found = _named(values, effective_dtype(values, array.dtype), array.name)
-            if found is not None and not _is_slopes(found.recipe):
+            if found is not None and not _is_slopes(found.recipe, len(values)):
                 return found
     return None
 
 
-def _is_slopes(recipe: str | None) -> bool:
-    """Whether frequencies are rather slopes of ALiBi, counted from head 0: of a base 2^n that no language model has."""
+def _is_slopes(recipe: str | None, count: int) -> bool:
+    """Whether frequencies are rather slopes counted from head 0: ALiBi's, of a power of 2 heads, or halves."""
     base = Decimal(split_recipe(recipe)[1].get("base", "10000")) if recipe else Decimal(10000)
-    return base > 1 and base not in map(Decimal, PUBLISHED_BASES) and math.log2(base).is_integer()
+    return base == 1 << count or (base == 256 and count.bit_count() == 1)
 
 
 def _named(values: Floats, dtype: str, array: str) -> Identification | None:

@@ -529,7 +529,7 @@ def unlike_rotations(y: Floats, right: Floats, dtype: str, explained: Explained)
     return []
 
 
-# A rotation the other way from another position, of which only the sum of both positions is known.
+# A rotation the other way from another position: the values show only the sum of both positions.
 BOTH_WAYS = re.compile(r"positions start at (-?\d+) where 0 was expected, and (the sign of sin is changed.*)")
 
 

@@ -193,7 +193,8 @@ def _rules(found: Integers, count: int, unit: str) -> Iterator[tuple[str, Intege
     if times > 1 and found[0] == 0:
         often = "twice" if times == 2 else f"{times} times"
         text = f"every {unit} is there {often}: {unit} {times} holds what was expected at {unit} 1"
-        yield from [(text, places // times)] if n <= count * times else ()
+        if n <= count * times:
+            yield text, places // times
         text = f"{plural(unit)} 0 to {times - 1} are {unit} 0, the next {times} are {unit} {times}, and so on"
         if n <= count:
             yield f"numbers of {plural(unit)} are rounded down to multiples of {times}: {text}", places // times * times

@@ -147,12 +147,11 @@ class Comparison:
             return "different: the shapes differ, so no values are counted"
         if not beyond:
             return f"different: what both have is the same {within if unequal else f'in {compared:,} values'}"
-        the, both = (
-            ("the ", " at the same places") if {"size", "shape"} & {one.kind for one in self.remarks} else ("", "")
-        )
-        count, share = f"{beyond:,} of {the}{compared:,} values{both}", f" ({percent(beyond / compared, 1)})"
+        cut = any(one.kind in ("size", "shape") for one in self.remarks)  # to what both have
+        values = f"{compared:,} values{' at the same places' * cut}"
+        count, share = f"{beyond:,} of {'the ' * cut}{values}", f" ({percent(beyond / compared, 1)})"
         if beyond == compared:
-            count, share = f"all {compared:,} values{both}", ""
+            count, share = f"all {values}", ""
         by = "" if self.tolerance.exact else f" by more than {self.tolerance}"
         by = by if self.tolerance.decimals is None else f" at {self.tolerance}"
         return f"different: {count} differ{by}{share}"

@@ -304,3 +304,18 @@ def test_a_row_missing_among_cosines_alone_is_no_exchange():
     phases = np.tile(np.outer(np.arange(12000), frequencies(128)), 2)
     table = np.delete(np.cos(phases).astype("float32"), 5000, 0)
     assert pecli.compare(table, "rope:dim=128").findings[0].text.startswith("row 5000 is missing")
+
+
+@pytest.mark.parametrize(("spoiled", "harmless"), [(None, True), (4, False)])
+def test_rows_at_uneven_positions_are_harmless_by_their_own_position(spoiled, harmless):
+    steps = np.array([999, 749, 499, 249, 0], "float32")
+    phases = steps[:, None] * (1e4 ** (-np.arange(160) / 160)).astype("float32")
+    table = np.concatenate([np.cos(phases), np.sin(phases)], 1)
+    if spoiled is not None:
+        table[spoiled, 3] += 1e-4
+    found = pecli.compare(table, "sinusoidal:dim=320,order=cos-sin,positions=999+749+499+249+0")
+    assert ("harmless" in found.findings[0].text) == harmless
+
+
+def test_frequencies_of_base_256_are_slopes_only_for_a_power_of_two():
+    assert pecli.identify(256.0 ** (-np.arange(28) / 28)).recipe == "rope:dim=56,base=256"

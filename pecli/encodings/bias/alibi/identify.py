@@ -35,12 +35,8 @@ def identify(profile: Profile) -> Iterator[Candidate]:
     for bias, slopes, notes, table, columns in _slopes(profile):
         heads, dtype = len(slopes), profile.effective_dtype
         active = int(np.flatnonzero(slopes)[-1]) + 1  # those that follow have no slope
-        keys = {
-            "heads": str(heads),
-            "bias": bias,
-            **profile.mask,
-            **({"alibi-heads": str(active)} if active < heads else {}),
-        }
+        fewer = {"alibi-heads": str(active)} if active < heads else {}
+        keys = {"heads": str(heads), "bias": bias, **profile.mask, **fewer}
         slopes, heads = slopes[:active], active
         part, ulp = part_of(slopes, dtype), _allowed(heads, dtype)
         own = list(_rules(slopes, dtype, whole=bool(part)))
