@@ -476,6 +476,10 @@ def _located(actual: Tabular, expected: Tabular, *, tensors: bool = False) -> li
         return other
     sure = "" if own.confidence == "sure" else "likely "
     lone = "".join(f" ({note})" for note in own.notes if note.endswith("ines alone"))
+    wanted = identify(expected) if lone and not isinstance(expected, Table) else own
+    for have, gone in (("cosines", "sines"), ("sines", "cosines")):
+        if wanted.recipe == own.recipe and f"{have} alone" in own.notes and f"{gone} alone" in wanted.notes:
+            return [Finding("exchanged", f"every column holds {have} where {gone} were expected")]
     return [Finding("identity", f"the file holds other values: {sure}{own.recipe}{lone}"), *findings]
 
 

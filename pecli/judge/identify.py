@@ -233,6 +233,8 @@ def identify_printed(table: Tabular, decimals: int) -> Identification:
                 notes = [f"every value agrees {how} to {decimals} decimals"]
                 if len(found) > 1:
                     notes.append(f"widths from {min(found)} to {max(found)} give the same decimals")
+                if found[0] > values.shape[1] * (1 if part == "pe" else 2):
+                    notes.append(f"the file holds the first {values.shape[1]} columns")
                 text = text.format(width=found[0], base=base)
                 steps = f"{decimals} decimals"
                 return Identification(text, "likely", arithmetic=steps, notes=tuple(notes), count=values.size)

@@ -319,3 +319,9 @@ def test_rows_at_uneven_positions_are_harmless_by_their_own_position(spoiled, ha
 
 def test_frequencies_of_base_256_are_slopes_only_for_a_power_of_two():
     assert pecli.identify(256.0 ** (-np.arange(28) / 28)).recipe == "rope:dim=56,base=256"
+
+
+def test_sines_in_the_place_of_cosines_are_told():
+    table = cache(angles(64, 64))
+    found = pecli.compare({"x": table["sin"]}, {"x": table["cos"]})
+    assert found.findings[0].text == "every column holds sines where cosines were expected"
