@@ -1139,4 +1139,4 @@ def test_numbers_that_float16_rounds_are_no_sines(ask):
 def test_sines_against_cosines_are_said_to_be_sines(ask):
     for name in ("cos", "sin"):
         np.save(f"{name}.npy", component(name, "half"))
-    ask("compare", "sin.npy", "cos.npy").ends(1).says("rope:dim=64", "(sines alone)")
+    ask("compare", "sin.npy", "cos.npy").ends(1).says("every column holds sines where cosines were expected")
