@@ -19,6 +19,7 @@ from pecli.judge.description import COPIES, factor_text, harmless
 from pecli.judge.difference import Expected, key_lines, mistaken_tables, other_frequencies, wave_differences
 from pecli.judge.grid_differences import grid_differences
 from pecli.judge.identify import HIDING, MAX_FREQUENCY_DIGITS, PAIRS, identify, identify_vector, is_large
+from pecli.judge.interpolation import interpolated
 from pecli.judge.located import MAX_REST_SHARE, VAGUE, ArrayPair, located, place
 from pecli.judge.located import floats as read_floats
 from pecli.judge.orders import MAX_PARTS, match, numbered, numbered_are, span
@@ -31,6 +32,7 @@ from pecli.numbers.positions import Positions, fraction_text
 from pecli.numbers.printing import limit
 from pecli.numbers.rounding import floats
 from pecli.spec.plans import Waves
+from pecli.spec.recipe import Recipe
 from pecli.spec.tabular import InMemory, Tabular, View
 from pecli.tables.comparison import Comparison, Finding, compare_tables
 from pecli.tables.figures import Tolerance
@@ -159,7 +161,8 @@ def resemblance(actual: Tabular, expected: Table) -> list[Finding]:
         if not found.arrays:
             return []
         pairs = _pairs(actual, expected)
-        findings = _described(actual, expected, found) or _described_printed(actual, expected) or located(pairs)
+        findings = _described(actual, expected, found) or _described_printed(actual, expected)
+        findings = findings or _resized(pairs, expected) or located(pairs)
         if {one.kind for one in findings}.isdisjoint({"place", "rest", *OTHER}):
             return findings
         return [noise] if (noise := _noise(pairs)) is not None else []
@@ -454,6 +457,8 @@ def _located(actual: Tabular, expected: Tabular, *, tensors: bool = False) -> li
         return [narrow]
     if tensors and (rotated := _rotated(pairs)):
         return rotated
+    if resized := _resized(pairs, expected):
+        return resized
     random = random_parts(actual)
     if random := [part for part in random if part not in random_parts(expected)]:
         return [*(Finding("random", random_words(part)) for part in random), *findings]
@@ -617,6 +622,29 @@ def is_still(table: Tabular) -> bool:
         return False
     cos, sin = (floats(table.read(array.name), array.dtype) for array in pair)
     return bool((cos == 1).all() and not sin.any())
+
+
+def _resized(pairs: Sequence[tuple[ArrayView, ArrayView]], expected: Tabular) -> list[Finding]:
+    """Return how one of two tables is the other one resized, or of a smaller grid of the expected recipe; else []."""
+    if len(pairs) != 1 or max(view.rows * view.row_size for view in pairs[0]) > MAX_LONE_VALUES:
+        return []
+    ((left, right),), tried = pairs, list[tuple[ArrayView, ArrayView]]()
+    if left.plain_shape != right.plain_shape:
+        tried.append((right, left))
+    elif isinstance(expected, Table) and "grid" in (keys := expected.source.keys()):
+        for side in range(2, 2 * math.isqrt(left.rows)):
+            recipe = Recipe.bind(expected.source.encoding.name, **{**keys, "grid": f"{side}x{side}"})
+            smaller = Table.make(recipe, dtype="float64")
+            tried.append((left, view_of(smaller, smaller.arrays[0])))
+    for pair in tried:
+        have, want = (read_floats(view, 0, view.rows) for view in pair)
+        if have.shape[1] != want.shape[1] or next(interpolated(want, have), None) is None:
+            continue
+        first, *more = located([pair])
+        if first.kind == "resized":
+            whose = "a" if pair[0] is left and isinstance(expected, Table) else "in the expected table, this file's"
+            return [first._replace(text=first.text.replace("the expected", whose, 1)), *more]
+    return []
 
 
 def _one_row(pairs: list[tuple[ArrayView, ArrayView]]) -> Finding | None:

@@ -21,6 +21,7 @@ from pecli.engine.threads import ordered_map
 from pecli.formats.decimals import digits_text, how_printed, printed_digits
 from pecli.judge import orders
 from pecli.judge.description import MAX_ROOT_ERROR, MAX_ULP_NAMED, ROOTS, factor_text, value_words
+from pecli.judge.interpolation import LINEAR, interpolated
 from pecli.judge.planes import EPSILON, Floats, Integers, effective_dtype, reread, rounded, sample_rows, truncated, unit
 from pecli.numbers import rounding
 from pecli.numbers.blocks import in_blocks
@@ -621,6 +622,7 @@ def _changes(pairs: list[ArrayPair], differing: list[ArrayPair], *, loose: bool)
     yield from _orders(differing, near, loose=loose)
     if not loose:
         yield from _other_axes(differing)
+        yield from _resized(differing)
     if not same:
         return
     if not loose:
@@ -911,17 +913,19 @@ def _stretched(differing: list[ArrayPair]) -> Changes:
     (last,) = orders.match(floats(first.actual, count - 1, count), whole[0], max(first.near, first.within("effective")))
     if not 1 <= last < count - 1:
         return
-    rows = np.arange(count)
-    for how, at in (
-        (", corners aligned", rows * last / (count - 1)),
-        ("", np.clip((rows + 0.5) * (last + 1) / count - 0.5, 0, last)),
-    ):
-        low = np.minimum(at.astype(np.int64), last - 1)
-        share = (at - low)[:, None]
-        made = [table[low] * (1 - share) + table[low + 1] * share for table in whole]
+    for way in LINEAR:
+        made = [way.weights(last + 1, count) @ table[: last + 1] for table in whole]
         sources = {pair: _with_rows(pair, own) for pair, own in zip(differing, made, strict=True)}
-        text = f"rows 0 to {last} are stretched to {count} rows by linear interpolation{how}"
-        yield RowChange("rows", text, sources=sources)
+        yield RowChange("rows", f"rows 0 to {last} are stretched to {count} rows by {way.name}", sources=sources)
+
+
+def _resized(differing: list[ArrayPair]) -> Changes:
+    """Yield the expected table, resized to the rows at hand like an image."""
+    (pair, *others), counts = differing, [count_of(array) for array in (differing[0].actual, differing[0].expected)]
+    if not others and pair.width == width_of(pair.expected) > 1 and max(counts) * pair.width <= MAX_EXCHANGED:
+        have, want = (floats(array, 0, count_of(array)) for array in (pair.actual, pair.expected))
+        for text, made in interpolated(want, have):
+            yield RowChange("resized", text, sources={pair: _with_rows(pair, made)})
 
 
 def _dropped(differing: list[ArrayPair]) -> Changes:

@@ -1,0 +1,110 @@
+"""Tables that were interpolated to another length or another grid, as images are resized."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+
+from pecli.judge.orders import span
+from pecli.judge.planes import Floats, Integers
+
+MAX_TOKENS = 5  # rows before a grid that are not resized: a class token and registers
+MAX_ASPECT = 4  # of the grid that a table is resized to
+SAMPLE_ROWS = 8  # that a way of interpolation is tried on before it is tried on all
+MAX_GAP = 0.02  # of the largest value, in these rows; bfloat16 leaves 0.004
+
+
+class Interpolation(NamedTuple):
+    """A way of interpolating evenly spaced values.
+
+    Attributes
+    ----------
+    name : str
+        What is said of it.
+    a : float or None
+        Parameter of the cubic kernel; None of the linear one.
+    aligned : bool
+        Whether the first and the last value stay (PyTorch's align_corners).
+    antialias : bool
+        Whether the kernel is stretched where the table shrinks, and cut off at the ends instead of repeating them.
+    added : float
+        To the new length, of which the scale is computed: 0.1 in DINO.
+    """
+
+    name: str
+    a: float | None = None
+    aligned: bool = False
+    antialias: bool = False
+    added: float = 0.0
+
+    def weights(self, old: int, new: int) -> Floats:
+        """Return the share of each old value in each new one, (new, old); as torch.nn.functional.interpolate."""
+        at = np.linspace(0.0, old - 1.0, new)
+        if not self.aligned:
+            at = np.asarray((np.arange(new) + 0.5) * old / (new + self.added) - 0.5)
+        places = np.arange(old) if self.antialias else np.arange(-2, old + 2)
+        x = np.abs(at[:, None] - places) / (max(1.0, old / new) if self.antialias else 1.0)
+        kernel = np.maximum(0.0, 1 - x)
+        if (a := self.a) is not None:
+            far = a * (((x - 5) * x + 8) * x - 4)
+            kernel = np.where(x <= 1, ((a + 2) * x - (a + 3)) * x * x + 1, np.where(x < 2, far, 0.0))
+        found = np.zeros((old, new))
+        np.add.at(found, np.clip(places, 0, old - 1), (kernel / kernel.sum(axis=1, keepdims=True)).T)
+        return found.T
+
+
+LINEAR = (Interpolation("linear interpolation, corners aligned", aligned=True), Interpolation("linear interpolation"))
+WAYS = (
+    *LINEAR,
+    Interpolation("cubic interpolation", -0.75),
+    Interpolation("cubic interpolation, corners aligned", -0.75, aligned=True),
+    Interpolation("cubic interpolation with antialias", -0.5, antialias=True),
+    Interpolation("linear interpolation with antialias", antialias=True),
+    Interpolation("cubic interpolation, with 0.1 added to its sides as in DINO", -0.75, added=0.1),
+)
+
+
+def interpolated(table: Floats, like: Floats) -> Iterator[tuple[str, Floats]]:
+    """Yield a table (n, width) interpolated to the rows of another, (count, width), with what was done to it.
+
+    Only ways that give some of the other's rows are yielded.
+    """
+    count, n = len(like), len(table)
+    if min(count, n) < 2:
+        return
+    rows, size = np.linspace(0, count - 1, min(SAMPLE_ROWS, count)).astype(np.int64), np.abs(table).max(initial=0.0)
+    for tokens, old, new in _grids(n, count):
+        some = rows[rows >= tokens]
+        what = f"{old[0]} x {old[1]} grid was" if len(old) > 1 else f"{old[0]} rows were"
+        text = f"the expected {what} resized to {' x '.join(map(str, new))} by"
+        kept = f" ({span(0, tokens - 1, 'row')} {'was' if tokens == 1 else 'were'} kept)" * (tokens > 0)
+        for way in WAYS if old != new else ():
+            sides = [way.weights(a, b) for a, b in zip(old, new, strict=True)]
+            made = partial(_made, table[tokens:], sides)
+            if np.abs(made(some - tokens) - like[some]).max(initial=0.0) <= MAX_GAP * size:
+                whole = np.concatenate([table[:tokens], made(np.arange(count - tokens))])
+                yield f"{text} {'bi' * (len(old) > 1)}{way.name}{kept}", whole
+
+
+def _made(table: Floats, sides: list[Floats], rows: Integers) -> Floats:
+    """Return some rows of a grid whose rows and columns were interpolated."""
+    at = np.unravel_index(rows, [len(side) for side in sides])
+    shares = sides[0][at[0]]
+    if len(sides) > 1:
+        shares = (shares[:, :, None] * sides[1][at[1]][:, None]).reshape(len(rows), -1)
+    return np.asarray(shares @ table)
+
+
+def _grids(n: int, count: int) -> Iterator[tuple[int, tuple[int, ...], tuple[int, ...]]]:
+    """Yield how many rows stay, and the sides before and after: of lines, and of squares that become other grids."""
+    yield 0, (n,), (count,)
+    for tokens in range(min(MAX_TOKENS + 1, n - 1, count - 1)):
+        side, left = math.isqrt(n - tokens), count - tokens
+        if side * side == n - tokens and side > 1:
+            for height in range(2, left // 2 + 1):
+                if left % height == 0 and height <= MAX_ASPECT * (left // height) <= MAX_ASPECT**2 * height:
+                    yield tokens, (side, side), (height, left // height)

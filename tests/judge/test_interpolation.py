@@ -1,0 +1,78 @@
+"""Tables that were resized like images: the ways of PyTorch, and what is said of resized grids and lengths."""
+
+import numpy as np
+import pytest
+
+from pecli.judge.interpolation import WAYS, Interpolation
+
+# torch.nn.functional.interpolate of 0, 1, 4, 9, 16, 25 in torch 2.13, by the name of the way: to 9 and to 4 values.
+TORCH = {
+    "linear interpolation, corners aligned": (
+        [0, 0.625, 1.75, 3.625, 6.5, 9.875, 14.25, 19.375, 25], [0, 3, 11.333333, 25]),
+    "linear interpolation": (
+        [0, 0.5, 1.5, 3.5, 6.5, 10.166667, 14.833333, 20.5, 25], [0.25, 3.25, 10.75, 22.75]),
+    "cubic interpolation": (
+        [-0.086806, 0.21875, 1.430556, 3.152778, 6.125, 10.282407, 14.300926, 21.15625, 25.78125],
+        [0.121094, 2.828125, 10.796875, 23.207031]),
+    "cubic interpolation, corners aligned": (
+        [0, 0.310059, 1.609375, 3.337891, 6.125, 9.998047, 13.640625, 20.012207, 25], [0, 2.555556, 11.259259, 25]),
+    "cubic interpolation with antialias": (
+        [-0.065789, 0.294118, 1.361111, 3.361111, 6.25, 10.027778, 14.694444, 21.176471, 25.592105],
+        [0.158576, 2.977029, 10.886677, 22.278317]),
+    "linear interpolation with antialias": (
+        [0, 0.5, 1.5, 3.5, 6.5, 10.166667, 14.833333, 20.5, 25], [0.375, 3.555556, 10.777778, 21.625]),
+    "cubic interpolation, with 0.1 added to its sides as in DINO": (
+        [-0.087935, 0.212702, 1.388825, 3.046711, 6.002825, 10.007758, 13.910714, 20.663998, 25.565221],
+        [0.115018, 2.64342, 10.228517, 22.193266]),
+}  # fmt: skip
+CUBIC, BY_TIMM = (next(way for way in WAYS if way.name == name) for name in list(TORCH)[2:5:2])
+
+
+@pytest.mark.parametrize("way", WAYS, ids=lambda way: way.name)
+def test_values_are_those_of_torch(way):
+    for new, expected in zip((9, 4), TORCH[way.name], strict=True):
+        assert way.weights(6, new) @ np.arange(6.0) ** 2 == pytest.approx(np.array(expected), abs=1e-6)
+
+
+def resized(table: np.ndarray, old: int, new: tuple[int, int], way: Interpolation, tokens: int = 0) -> np.ndarray:
+    grid = table[tokens:].reshape(old, old, -1)
+    made = np.einsum("ih,jw,hwc->ijc", *(way.weights(old, side) for side in new), grid)
+    return np.concatenate([table[:tokens], made.reshape(new[0] * new[1], -1)]).astype(table.dtype)
+
+
+@pytest.mark.parametrize(("way", "words"), [(CUBIC, "by bicubic interpolation"), (BY_TIMM, "with antialias")])
+@pytest.mark.parametrize("dtype", ["float32", "float16"])
+@pytest.mark.parametrize(("new", "sides"), [((24, 24), "24 x 24"), ((16, 24), "16 x 24"), ((10, 10), "10 x 10")])
+def test_a_trained_table_of_another_image_size_is_told(ask, way, words, dtype, new, sides):
+    trained = np.random.default_rng(0).normal(0, 0.02, (197, 32)).astype(dtype)
+    np.save("224.npy", trained[None])
+    np.save("384.npy", resized(trained, 14, new, way, tokens=1)[None])
+    text = f"14 x 14 grid was resized to {sides}"
+    ask("compare", "384.npy", "224.npy").ends(1).says(f"the expected {text}", words, "row 0 was kept").never("random")
+    ask("compare", "224.npy", "384.npy").ends(1).says(f"in the expected table, this file's {text}", words)
+
+
+def test_a_longer_trained_table_is_told(ask):
+    trained = np.random.default_rng(1).normal(0, 0.02, (128, 16)).astype(np.float32)
+    np.save("128.npy", trained)
+    np.save("256.npy", (WAYS[1].weights(128, 256) @ trained).astype(np.float32))
+    ask("compare", "256.npy", "128.npy").ends(1).says("the expected 128 rows were resized to 256 by linear").never(
+        "at the same places"
+    )
+
+
+def test_a_sinusoidal_grid_that_was_resized_is_told_of_its_recipe(ask):
+    y, x = np.divmod(np.arange(14 * 14.0), 14)
+    w = 10000.0 ** (-np.arange(16) / 16)
+    table = np.concatenate([part(p[:, None] * w) for p in (x, y) for part in (np.sin, np.cos)], axis=1)
+    np.save("grid.npy", resized(table.astype(np.float32), 14, (20, 20), CUBIC))
+    text = "a 14 x 14 grid was resized to 20 x 20 by bicubic interpolation"
+    ask("compare", "grid.npy", "sincos2d:dim=64,grid=20x20").ends(1).says(text)
+    ask("identify", "grid.npy").ends(0).says(f"nearly sincos2d:dim=64,grid=20x20: {text}")
+
+
+def test_noise_of_another_size_is_not_resized(ask):
+    rng = np.random.default_rng(2)
+    np.save("a.npy", rng.normal(size=(577, 16)))
+    np.save("b.npy", rng.normal(size=(197, 16)))
+    ask("compare", "a.npy", "b.npy").ends(1).never("resized")
