@@ -621,11 +621,11 @@ def _findings(best: Description, total: Tally, want: Expected, found: Comparison
     name, way = best.name, best.name.way
     kind = name.measured.dtype if name.measured.dtype in waves.LOW_TYPES else "float32"
     rest = total.unexplained if total.largest > EPSILON[kind] * name.magnitude else 0
-    missing = name.measured.planes[0].rows < want.rows <= MAX_SHORT
-    if rest and not best.lines and (name.start != want.start or missing):  # rows that went around, or one is missing
-        moved = list(_located(name, want, total))
-        if any(finding.kind != "place" for finding in moved):
-            yield from moved
+    moved = name.start != want.start or name.measured.planes[0].rows < want.rows  # they went around, or one is missing
+    if rest and not best.lines and moved and want.rows <= MAX_SHORT:
+        others = list(_located(name, want, total))
+        if any(finding.kind != "place" for finding in others):
+            yield from others
             return
     findings = [*(Finding(best.kind, line) for line in best.lines), *_positions(name, want)]
     findings[len(best.lines) if name.encoding != want.encoding else 0 : 0] = _rows(name, want)
