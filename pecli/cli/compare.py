@@ -21,7 +21,7 @@ from pecli.numbers.printing import figure, shortest_text
 from pecli.spec.catalogue import CATALOGUE
 from pecli.spec.declaration import Encoding
 from pecli.spec.recipe import Recipe, split_recipe
-from pecli.spec.tabular import Tabular
+from pecli.spec.tabular import Tabular, shape_text
 from pecli.tables.sources import NamedSource, open_source, read_source
 from pecli.tables.table import Table
 
@@ -99,7 +99,13 @@ def difference_view(found: Comparison, names: tuple[str, str], *, every: bool = 
     """Return whether two tables are the same, why not, and where: a table with a row for each array."""
     first, cause = headline(found)
     reasons = [one.text for one in found.findings if one.text != cause]
-    if first != found.verdict:
+    kind = next((one.kind for one in found.findings if one.text == cause), "place")
+    other = [one for one in found.arrays if one.shapes[0] != one.shapes[1]]
+    moved = bool(other and found.total.beyond and kind not in ("place", "shape"))  # counts at equal places say nothing
+    if moved:
+        shapes = dict.fromkeys(" against ".join(map(shape_text, one.shapes)) for one in other)
+        reasons += [f"the shapes are {'; '.join(shapes)}"]
+    elif first != found.verdict:
         dtypes = {dtype for array in found.arrays for dtype in array.dtypes}
         kind = f" {dtypes.pop()} values" if len(dtypes) == 1 else " values"
         reasons.append(found.verdict.removeprefix("different: ").replace(" values", kind, 1))
@@ -109,7 +115,7 @@ def difference_view(found: Comparison, names: tuple[str, str], *, every: bool = 
         reasons[MAX_REASONS - 1 : -1] = [f"and {len(reasons) - MAX_REASONS} more reasons, with --all"]
     items: list[Item] = [Verdict(first, found.equal), *(f"  {text}" for text in reasons)]
     odd = found.total.nan.as_dict() or found.total.infinite.as_dict()
-    if every or (not found.equal and (found.total.unequal or odd)):
+    if every or (not moved and not found.equal and (found.total.unequal or odd)):
         items.append(_table(found.arrays if every else found.arrays[:MAX_ARRAYS], names, every=every))
         if len(found.arrays) > MAX_ARRAYS and not every:
             items.append(f"  and {len(found.arrays) - MAX_ARRAYS} more arrays, with --all")
