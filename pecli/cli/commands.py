@@ -61,8 +61,8 @@ COMMANDS = {
         pecli identify cache.npy --get recipe""",
         "guess detect recognise recognize what which",
         "all digits positions get json",
-        "It looks only at the values. It prints the recipe, how sure it is and the arithmetic that made the values, or "
-        "unknown: then how it differs from the nearest recipe or a usual one, or what was measured.",
+        "It looks only at the values. It prints the recipe, how sure it is and the arithmetic that made the values. Of "
+        "an unknown table it prints which one it nearly is and how it differs, or what was measured.",
     ),
     "verify": CommandEntry(
         "Check every value of a file against its recipe; status 1 if one differs.",

@@ -83,8 +83,7 @@ def identity_view(found: Identification, *, every: bool = False) -> list[Item]:
     if not every and len(notes) > MAX_NOTES:
         notes[MAX_NOTES - 1 :] = [f"and {len(notes) - MAX_NOTES + 1} more notes, with --all"]
     if found.recipe is None:
-        first, *more = found.measured or ("the values match no known encoding",)
-        return [Verdict(f"unknown: {first}", False), *(f"  {text}" for text in (*more, *notes))]
+        return [Verdict(found.unknown, False), *(f"  {text}" for text in (*found.measured[1:], *notes))]
     if found.arithmetic in ("exact", "unknown") or ",arithmetic=" in found.recipe:
         why = "the pattern of its values" if found.equal is None else f"{_share(found.equal)} equal"
     elif found.equal is None:

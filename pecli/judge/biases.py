@@ -694,7 +694,7 @@ def verdict(found: Fit, table: Tabular) -> Identification:
         text = f"{recipe} with {'; '.join(candidate.notes)}"
         return Identification(None, "unknown", measured=(text,), count=found.count, arrays=found.arrays)
     if PAST_HIDDEN in candidate.notes:
-        text = f"compared with {recipe}: {PAST_HIDDEN}"
+        text = f"nearly {recipe}: {PAST_HIDDEN}"
         return Identification(None, "unknown", measured=(text,), count=found.count, arrays=found.arrays)
     stand_in = [f"{key} stands for any: the values do not depend on it" for key in candidate.open]
     notes = [*candidate.notes, *stand_in, *candidate.doubts, *found.places]

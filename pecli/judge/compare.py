@@ -96,7 +96,7 @@ def _reasons(table: Tabular, found: Identification) -> Iterator[str]:
     if not said and not is_large(table) and not few_values(table):
         said, findings = next(_resembled(table, found.usual or _usual(table)), ("", []))
     texts = [one.text for one in findings if one.kind not in VAGUE] if said else []
-    yield from [f"compared with {said}: {text}" for text in texts[:1]] + texts[1:]
+    yield from [f"nearly {said}: {text}" for text in texts[:1]] + texts[1:]
     if not texts and table.arrays and random_parts(table, drawn=True) == [ALL]:
         yield from (random_words(ALL), *found.measured)
 
@@ -152,7 +152,8 @@ def _each_alone(table: Tabular) -> tuple[str, ...]:
         return ()
     found = {array.name: identify(InMemory({array.name: table.read(array.name)})) for array in table.arrays}
     sure = all(one.confidence == "sure" for one in found.values())
-    return tuple(f"'{name}' alone is {one.recipe}" for name, one in found.items()) if sure else ()
+    texts = (f"'{name}' alone is {one.recipe}" for name, one in found.items())
+    return ("the arrays do not belong together", *texts) if sure else ()
 
 
 def _recipe_of_half(table: Tabular) -> str | None:

@@ -248,10 +248,15 @@ class Identification:
 
     def __repr__(self) -> str:
         if self.recipe is None:
-            text = "; ".join(self.measured) or "no recipe was found that gives these values"
-            return "\n  ".join([f"unknown: {text}", *self.notes])
+            return "\n  ".join([self.unknown, *self.measured[1:], *self.notes])
         text = f"{self.confidence}: {self.recipe} (arithmetic {self.arithmetic})"
         return "\n  ".join([text, *self.notes, *(f"also {other}" for other in self.aliases)])
+
+    @property
+    def unknown(self) -> str:
+        """What is said first of an unknown table: what it is nearly, or what was measured."""
+        first = next(iter(self.measured), "no recipe was found that gives these values")
+        return first if first.startswith("nearly ") else f"unknown: {first}"
 
     def as_dict(self) -> dict[str, Any]:
         """Return the mapping that --json prints."""

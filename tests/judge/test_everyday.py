@@ -440,7 +440,7 @@ def test_different_tables_of_a_batch_are_not_named_by_the_first_one():
     assert found.confidence == "unknown"
     assert found.measured == (
         (
-            "compared with rope:dim=64: batch index 1 differs: left padding by 6: rows 1 to 6 repeat row 0, "
+            "nearly rope:dim=64: batch index 1 differs: left padding by 6: rows 1 to 6 repeat row 0, "
             "later rows have moved down by 6"
         ),
     )
