@@ -44,7 +44,7 @@ PACKAGES = {
     "click": (),
     "typer": ("cli",),
     "rich": ("cli.terminal",),
-    "h5py": ("formats.hdf5", "formats.hdf5_checks"),
+    "h5py": ("formats.hdf5",),
     "pyarrow": ("formats",),
     "matplotlib": ("plots",),
     "pytest": ("testing.plugin",),
