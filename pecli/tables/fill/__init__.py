@@ -50,7 +50,7 @@ def filler_for(recipe: Recipe, extent: Extent, request: Request, parse: Parse) -
             raise BadParameter("arithmetic", request.arithmetic, "is for rotary tables: others are computed exactly")
         word = ".waves:EmulatedFiller"
     elif isinstance(plan, Waves) and (plan.axes or plan.ramps or plan.cross is not None):
-        word = ".lookup:LookupFiller"
+        word = ".waves:LookupFiller"
     more = [parse] if isinstance(plan, Conditional) else []
     made: Filler[Any] = load(word, __name__)(plan, recipe, extent, request, *more)
     return made
