@@ -24,8 +24,7 @@ from typing import Any
 
 import typer
 
-from pecli.cli import make_app
-from pecli.cli.commands import COMMANDS, CommandEntry
+from pecli.cli.commands import COMMANDS, CommandEntry, make_app
 from pecli.cli.generate import TableOptions
 from pecli.cli.help import groups_of, names_of
 from pecli.cli.options import parameters_of, runner

@@ -5,12 +5,28 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from importlib import import_module
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
+
+import typer
 
 from pecli.cli.help import HELP_NAMES, PlainCommand, PlainGroup, examples_text
 from pecli.cli.terminal.items import Section
-from pecli.cli.terminal.output import clean
+from pecli.cli.terminal.output import clean, say
 from pecli.errors import UnknownName
+from pecli.version import __version__
+
+EPILOG = (
+    "A SOURCE is a file, file::name, - for standard input, a model's config.json, or a recipe such as "
+    "rope:dim=128,base=500000. Files are npy, npz, HDF5, Parquet, csv, json, Arrow or safetensors. "
+    "PyTorch files (.pt) are read, not written."
+)
+FIRST = (
+    "pecli generate sinusoidal --len 2048 --dim 512 -o pe.h5",
+    "pecli generate config.json -o llama.npz",
+    "pecli compare cache.npy config.json",
+    "pecli identify cache.npy",
+    "pecli explain rope:dim=4",
+)
 
 
 class CommandEntry(NamedTuple):
@@ -215,3 +231,37 @@ def built(name: str) -> Any:
     made = command_of(runner_of(module.command), name, PlainCommand, text, epilog)
     made.everyday = entry.everyday.split()
     return made
+
+
+def make_app() -> typer.Typer:
+    """Return the application."""
+    app = typer.Typer(
+        name="pecli",
+        cls=Commands,
+        rich_markup_mode=None,
+        subcommand_metavar="COMMAND [OPTIONS]...",
+        context_settings=HELP_NAMES,
+        no_args_is_help=True,
+        pretty_exceptions_enable=False,
+        epilog=f"{EPILOG}\n\n{examples_text(FIRST)}",
+    )
+    app.callback()(_root)
+    return app
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        say(f"pecli {__version__}")
+        raise typer.Exit
+
+
+def _root(
+    version: Annotated[
+        bool, typer.Option("--version", "-V", callback=_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+    plugin: Annotated[
+        str | None, typer.Option("--plugin", metavar="FILE.py", help="Load your own encodings from FILE.py.")
+    ] = None,
+    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of a bug.")] = False,
+) -> None:
+    """Exact positional-encoding tables: generate, identify, verify, compare, extrapolate."""

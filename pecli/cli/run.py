@@ -13,8 +13,7 @@ from collections.abc import Sequence
 
 from typer import Abort, TyperException
 
-from pecli.cli import make_app
-from pecli.cli.commands import rewritten
+from pecli.cli.commands import make_app, rewritten
 from pecli.cli.terminal.output import clean, tell
 from pecli.errors import BadRecipe, BrokenPipe, PecliError, UnknownName
 from pecli.numbers.decimals import shorten
