@@ -156,8 +156,6 @@ class PairReading:
     ----------
     family : {"rotary", "absolute"}
         Whether cosines and sines are apart, or are the columns of one vector.
-    interleaved : bool
-        Whether the two parts of a pair stand in neighbouring columns of one array.
     first, second : (n, m) float64
         The two parts of each pair, the cosine first if names and layout are right.
     columns : ((k,) int64, (k,) int64)
@@ -167,7 +165,6 @@ class PairReading:
     """
 
     family: str
-    interleaved: bool
     first: Floats
     second: Floats
     columns: tuple[NDArray[np.int64], NDArray[np.int64]]
@@ -216,6 +213,7 @@ def reading_of(sample: Sample) -> PairReading | None:
     view = sample.views[0]
     plane = Plane(sample.table, view.array, view.name, view.rows, width)
     rotary = len(rows) == 2 or paired or sample.planes[0].name in ("cos_sin", "sin_cos")
+    family = "rotary" if rotary else "absolute"
     for found in readings([plane] * len(rows), rows):
         if found.sin is None:
             continue
@@ -226,10 +224,8 @@ def reading_of(sample: Sample) -> PairReading | None:
                 np.concatenate([order[part.plane] * width + every[part.index] for part in parts])
                 for parts in (found.cos_at, found.sin_at)
             )
-            return PairReading(
-                "rotary" if rotary else "absolute", found.layout == "alternate", found.cos[:count], found.sin[:count],
-                (first, second), found.tail is not None,
-            )  # fmt: skip
+            columns = first, second
+            return PairReading(family, found.cos[:count], found.sin[:count], columns, found.tail is not None)
     return None
 
 

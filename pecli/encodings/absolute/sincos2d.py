@@ -11,8 +11,6 @@ from pecli.encodings.shared.parameters import SPACING, Base, Dim, Shift, convent
 from pecli.spec.declaration import Facts, Family, Param, encoding
 from pecli.spec.plans import Band, Waves
 
-ONE = Decimal(1)
-
 
 @encoding(
     family=Family.ABSOLUTE,
@@ -31,7 +29,7 @@ def sincos2d(
     axis_order: Literal["xy", "yx"] = "xy",
     order: Literal["sin-cos", "sin-sin", "interleaved"] = "sin-cos",
     shift: Shift = Decimal(0),
-    grid_scale: Annotated[tuple[Decimal, ...], Param(gt=0, le=1e9, items=(1, 2))] = (ONE,),
+    grid_scale: Annotated[tuple[Decimal, ...], Param(gt=0, le=1e9, items=(1, 2))] = (Decimal(1),),
     base_size: Annotated[int | None, Param(ge=1, le=1 << 24)] = None,
     prefix: Prefix = 0,
 ) -> Waves:

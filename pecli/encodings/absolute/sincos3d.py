@@ -11,8 +11,6 @@ from pecli.encodings.shared.parameters import SPACING, Base, Dim, Shift, convent
 from pecli.spec.declaration import Facts, Family, Param, encoding
 from pecli.spec.plans import Band, Waves
 
-ONE = Decimal(1)
-
 
 @encoding(
     family=Family.ABSOLUTE,
@@ -30,7 +28,7 @@ def sincos3d(
     base: Base = Decimal(10000),
     split: Literal["quarter-rest", "half-quarters", "thirds"] = "quarter-rest",
     shift: Shift = Decimal(0),
-    grid_scale: Annotated[tuple[Decimal, ...], Param(gt=0, le=1e9, items=(1, 3))] = (ONE,),
+    grid_scale: Annotated[tuple[Decimal, ...], Param(gt=0, le=1e9, items=(1, 3))] = (Decimal(1),),
     prefix: Prefix = 0,
 ) -> Waves:
     """Sines and cosines of frame, row and column of a video.
