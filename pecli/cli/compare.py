@@ -85,12 +85,16 @@ MAX_ULP = 1 << 24  # of a short report: values further apart have too little in 
 MAX_REASONS, MAX_ARRAYS = 4, 4  # lines of a short report
 
 
+HARMLESS = ("rounding", "dtype", "expected")  # kinds of findings that tell no fault
+
+
 def headline(found: Comparison) -> tuple[str, str]:
     """Return the verdict, same, or different and the first cause, and whether that is harmless; and the cause."""
     cause = next((finding.text for finding in found.findings if finding.kind != "dtype"), "")
     if found.equal or not cause:
         return found.verdict, cause
-    if ": harmless" in cause and all(finding.kind in ("rounding", "dtype") for finding in found.findings):
+    others = [one.kind for one in found.findings if one.kind not in HARMLESS and not one.text.startswith("compared: ")]
+    if ": harmless" in cause and not others:
         return f"different, but harmless: {cause.replace(': harmless', '')}", cause
     return f"different: {cause}", cause
 

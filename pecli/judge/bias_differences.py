@@ -11,7 +11,7 @@ import numpy as np
 from pecli.errors import PecliError
 from pecli.judge import biases
 from pecli.judge.description import harmless
-from pecli.judge.located import located_tables
+from pecli.judge.located import located
 from pecli.numbers.dtypes import GRIDS
 from pecli.numbers.printing import limit
 from pecli.numbers.rounding import units
@@ -22,6 +22,7 @@ from pecli.spec.recipe import Recipe
 from pecli.spec.tabular import Tabular
 from pecli.tables.comparison import Comparison, Finding
 from pecli.tables.table import Table
+from pecli.tables.views import matched_views
 
 # Units in the last place within which a value is the expected one; products of two rounded factors are 2 off.
 MAX_ULP = 4.0
@@ -243,6 +244,9 @@ def _strides(lines: biases.Lines, window: ImageWindow) -> list[Finding]:
     if (row, column) == (want, 1) or min(row, column) < 1 or alike < biases.MIN_SHARE_LIKELY:
         return []
     text = f"the index has row stride {row} and column stride {column} where {want} and 1 were expected"
+    if column == 1:
+        why = ": 2h - 1 instead of 2w - 1" * (row == 2 * height - 1)
+        text = f"the index has row stride {row} where {want} was expected{why}"
     return [Finding("index", text)]
 
 
@@ -305,5 +309,5 @@ def _mask(lines: biases.Lines, other: biases.Lines) -> list[Finding]:
 
 def _placed(actual: Tabular, expected: Table) -> list[Finding]:
     """Return another order or number of heads, a sign, a factor or an offset; [] where only the place is known."""
-    findings = located_tables(actual, expected)
+    findings = located(matched_views(actual, expected))
     return findings if findings and findings[0].kind not in ("place", "value") else []

@@ -221,6 +221,8 @@ def recipe_text(table: Table) -> str:
     name, keys = split_recipe(table.title)
     if table.request.dtype == "float32" or not any(array.dtype in GRIDS for array in table.arrays):
         del keys["dtype"]
+    if keys.get("form") == "slopes":
+        keys.pop("len", None)
     return join_recipe(name, keys)
 
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from pecli.errors import PecliError
 from pecli.spec.catalogue import CATALOGUE
+from pecli.spec.declaration import Family
 from pecli.spec.recipe import split_recipe
 from pecli.spec.tabular import InMemory, Tabular
 from pecli.tables.comparison import Comparison, Finding, Progress, compare_tables
@@ -93,8 +94,10 @@ def _reasons(table: Tabular, found: Identification) -> Iterator[str]:
         if (is_near and recipe == nearest) or not any(one.kind in ("place", "rest") for one in findings):
             said = recipe
             break
-    if not said and not is_large(table) and not few_values(table):
-        said, findings = next(_resembled(table, found.usual or _usual(table)), ("", []))
+    if not said and not is_large(table):
+        few = few_values(table)  # as a mask has, and sines that were cut to integers
+        alike = _resembled(table, found.usual or _usual(table))
+        said, findings = next((one for one in alike if not few or one[1][0].kind == "decimals"), ("", []))
     texts = [one.text for one in findings if one.kind not in VAGUE] if said else []
     yield from [f"nearly {said}: {text}" for text in texts[:1]] + texts[1:]
     if not texts and table.arrays and random_parts(table, drawn=True) == [ALL]:
@@ -106,7 +109,7 @@ def _usual(table: Tabular) -> Iterator[str]:
     shapes = [[side for side in array.shape if side != 1] for array in table.arrays]
     if len(shapes) == 1 and len(shapes[0]) == 1:
         yield f"alibi:heads={shapes[0][0]},form=slopes"
-    if not shapes or min(map(len, shapes)) < 2 or min(map(min, shapes)) < MIN_ROWS:
+    if not shapes or min(map(len, shapes)) < 2 or min(min(shape[-2:]) for shape in shapes) < MIN_ROWS:
         return
     yield from ("sinusoidal", "rope", "t5:form=index", "t5:bidirectional=false,form=index")
     (first, *more), side = shapes[0], math.isqrt(shapes[0][0])
@@ -132,16 +135,15 @@ def _resembled(table: Tabular, recipes: Iterable[str]) -> Iterator[tuple[str, li
 
 
 def _reread(table: Tabular) -> Identification | None:
-    """Return the identification of bfloat16 values whose bits were read as float16, or the other way round."""
-    from pecli.judge.identify import identify, is_large
+    """Return the identification of a table whose bits were read as another type."""
+    from pecli.judge.explain import reread
+    from pecli.judge.identify import identify
 
-    others = {"float16": np.uint16, "bfloat16": np.float16}  # as an array holds the other type
-    if is_large(table) or {array.dtype for array in table.arrays} not in ({kind} for kind in others):
-        return None
-    found = identify(InMemory({a.name: table.read(a.name).view(others[a.dtype]) for a in table.arrays}))
-    kind = table.arrays[0].dtype
-    note = f"every value is {'b' * (kind == 'float16')}float16 whose bits were read as {kind}"
-    return replace(found, notes=(note, *found.notes)) if found.recipe else None
+    for note, other in reread(table):
+        found = identify(other)
+        if found.recipe:
+            return replace(found, notes=(note, *found.notes))
+    return None
 
 
 def _each_alone(table: Tabular) -> tuple[str, ...]:
@@ -157,13 +159,27 @@ def _each_alone(table: Tabular) -> tuple[str, ...]:
 
 
 def _recipe_of_half(table: Tabular) -> str | None:
-    """Return the recipe of the last or the first half of the rows, such as those behind padding, from position 0."""
+    """Return the recipe of the last or the first half of the rows, such as those behind padding, from position 0.
+
+    Of columns that begin again, of which some may be cut off, it is that of the first ones in two halves.
+    """
     from pecli.judge.identify import ANGLES, MIN_SURE_ROWS, identify, is_large
 
-    if is_large(table) or any(len(a.shape) < 2 or a.shape[-2] < MIN_SURE_ROWS or not a.bytes for a in table.arrays):
+    if (
+        not table.arrays
+        or is_large(table)
+        or any(len(a.shape) < 2 or a.shape[-2] < MIN_SURE_ROWS or not a.bytes for a in table.arrays)
+    ):
         return None
     wholes = {array.name: table.read(array.name) for array in table.arrays}
     rows = {name: whole.reshape(-1, *whole.shape[-2:])[0] for name, whole in wholes.items()}
+    first = next(iter(rows.values()))
+    again = 1 + np.flatnonzero((first[:, 1:] == first[:, :1]).all(axis=0))
+    if len(again) and again[0] > 1 and again[0] * 2 > first.shape[-1]:
+        own = identify(InMemory({name: values[:, : again[0]] for name, values in rows.items()}))
+        family = CATALOGUE[split_recipe(own.recipe)[0]].family if own.recipe else None
+        if own.confidence == "sure" and family is Family.ROTARY and "layout" not in f"{own.recipe}":
+            return f"{own.recipe},layout=half"
     for half in (1, 0):
         own = identify(InMemory({name: np.array_split(values, 2)[half] for name, values in rows.items()}))
         of_waves = own.recipe and CATALOGUE[split_recipe(own.recipe)[0]].declares("identify_waves")

@@ -219,7 +219,7 @@ def _each_alone(group: tuple[Plane, ...], want: Expected) -> list[Finding] | Non
         kinds = ["angles" if n and n.measured.reading.is_angles else n.phase[:3] if n else "" for n in names]
         if kinds == ["angles", "angles"]:
             return [Finding("angles", f"{' and '.join(labels)} hold the angles: no cosine and no sine was taken")]
-        if kinds[0] == kinds[1] and kinds[0]:
+        if kinds[0] == kinds[1] and kinds[0] and change is None:
             own, other = sorted(PARTS.values(), reverse=kinds[0] == "sin")
             label = labels[kinds[0] == "cos"]
             text = f"{label} {'hold' if label.endswith('ines') else 'holds'} the {own} where the {other} were expected"

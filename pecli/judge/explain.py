@@ -40,7 +40,7 @@ from pecli.tables.layouts import cosines_and_sines
 from pecli.tables.parts import ConcatTable
 from pecli.tables.request import ArrayNaming, Extent
 from pecli.tables.table import Table
-from pecli.tables.views import ArrayView, copies_of, pair_views, same_layout, view_of
+from pecli.tables.views import ArrayView, copies_of, matched_views, pair_views, view_of
 
 
 def explain(actual: Tabular, expected: Tabular, found: Comparison) -> list[Finding]:
@@ -56,13 +56,15 @@ def explain(actual: Tabular, expected: Tabular, found: Comparison) -> list[Findi
         if isinstance(expected, Table) and expected.request.naming != ArrayNaming():
             return _renamed(actual, expected)
         if is_large(actual) and random_parts(actual, drawn=True) == [ALL] and random_parts(expected) != [ALL]:
-            places = (place(ArrayPair(left, right)) for left, right in _pairs(actual, expected))
+            places = (place(ArrayPair(left, right)) for left, right in matched_views(actual, expected))
             return [Finding("random", random_words(ALL)), *places]
         if row := _lone_row(actual, expected):
             return row
         if is_still(actual) and not is_still(expected):
             return [Finding("frequency", STILL)]
-        pairs = _pairs(actual, expected) if found.complete and not found.remarks else []
+        if bits := _as_bits(actual, expected):
+            return bits
+        pairs = matched_views(actual, expected) if found.complete and not found.remarks else []
         is_rare = found.total.beyond <= MAX_REST_SHARE * found.total.compared
         if pairs and (is_rare or (not is_large(actual) and _begins_alike(pairs))):
             few = located(pairs)
@@ -96,6 +98,35 @@ def explain(actual: Tabular, expected: Tabular, found: Comparison) -> list[Findi
             return [*findings, Finding("expected", f"the expected values are {what} {named.recipe}")]
         of_pairs = any(text.startswith(PAIRS) for text in named.measured)
         return _located(actual, expected, tensors=named.recipe is None and not of_pairs)
+
+
+BITS = {
+    "float16": ("bfloat16",), "bfloat16": ("float16",), "int16": ("bfloat16", "float16"),
+    "uint16": ("bfloat16", "float16"), "int32": ("float32",), "uint32": ("float32",),
+}  # fmt: skip
+STORED = {"bfloat16": np.uint16, "float16": np.float16, "float32": np.float32}
+
+
+def reread(table: Tabular) -> Iterator[tuple[str, Tabular]]:
+    """Yield a small table with its bits read as another type of the same size, and what is said of that."""
+    kind = table.arrays[0].dtype if len({array.dtype for array in table.arrays}) == 1 and not is_large(table) else ""
+    for other in BITS.get(kind, ()):
+        text = f"the integers are the bits of {other} values"
+        if kind in GRIDS:
+            text = f"every value is {other} whose bits were read as {kind}"
+        yield text, InMemory({array.name: table.read(array.name).view(STORED[other]) for array in table.arrays})
+
+
+def _as_bits(actual: Tabular, expected: Tabular) -> list[Finding]:
+    """Return that integers are the bits of the expected values, and how these differ; [] of other tables."""
+    if any(one.dtype in GRIDS for one in actual.arrays) or all(one.dtype not in GRIDS for one in expected.arrays):
+        return []
+    for text, other in reread(actual):
+        compared = compare_tables(other, expected)
+        findings = explain(other, expected, compared)
+        if compared.equal or (findings and not {one.kind for one in findings} & {"place", *OTHER}):
+            return [Finding("bytes", text), *map(_without_tolerance, findings)]
+    return []
 
 
 def _uneven_rounding(pairs: Sequence[tuple[ArrayView, ArrayView]], table: Table, found: Comparison) -> Finding | None:
@@ -160,7 +191,7 @@ def resemblance(actual: Tabular, expected: Table) -> list[Finding]:
     with np.errstate(all="ignore"):  # a file may hold any number
         if not found.arrays:
             return []
-        pairs = _pairs(actual, expected)
+        pairs = matched_views(actual, expected)
         findings = _described(actual, expected, found) or _described_printed(actual, expected)
         findings = findings or _resized(pairs, expected) or located(pairs)
         if {one.kind for one in findings}.isdisjoint({"place", "rest", *OTHER}):
@@ -191,7 +222,12 @@ def _shaped(actual: Tabular, expected: Tabular, findings: list[Finding]) -> list
     if other is None or any(one.kind != "rounding" for one in findings):
         return findings
     text = "the shape is {} where {} was expected, the values are in the same order".format(*other)
-    return [Finding("shape", text), *(one._replace(text=one.text.partition("; --")[0]) for one in findings)]
+    return [Finding("shape", text), *map(_without_tolerance, findings)]
+
+
+def _without_tolerance(finding: Finding) -> Finding:
+    """Return a finding without the option that accepts its rounding, which would not accept the whole."""
+    return finding._replace(text=finding.text.partition("; --")[0])
 
 
 def _lone_row(actual: Tabular, expected: Tabular) -> list[Finding]:
@@ -299,7 +335,7 @@ def _copies(actual: Tabular, expected: Tabular, tolerance: Tolerance) -> list[Fi
         for one in why(k)[:1]:
             causes.setdefault(f"left padding by {pad}: " * (pad > 0) + one.text, []).append(k)
     which = ((numbered("batch index", np.array(at)), "s" * (len(at) == 1), text) for text, at in causes.items())
-    return [*(Finding("copies", f"{at} differ{s}: {text}") for at, s, text in which), *found]
+    return [*(Finding("copies", f"{at} differ{s}: {text}") for at, s, text in which), *map(_without_tolerance, found)]
 
 
 def _left_padding(copy: Tabular, right: Tabular) -> int:
@@ -449,7 +485,7 @@ def _located(actual: Tabular, expected: Tabular, *, tensors: bool = False) -> li
 
     With `tensors` these may be queries or keys that were rotated.
     """
-    pairs = _pairs(actual, expected)
+    pairs = matched_views(actual, expected)
     findings = located(pairs)
     if any(finding.kind != "place" for finding in findings):
         return findings
@@ -523,10 +559,13 @@ def _rotated(pairs: list[tuple[ArrayView, ArrayView]]) -> list[Finding]:
             return []
         y, right = (floats(one.read(0, one.rows), one.dtype).astype(np.float64).reshape(one.shape) for one in pair)
         found.append(unlike_rotations(y, right, pair[0].dtype, lambda a, b: explain(a, b, compare_tables(a, b))))
-    if not all(found) or all(own == found[0] for own in found):
-        return found[0] if found and all(found) else []
+    if not found or not all(found):
+        return []
+    if all(own == found[0] for own in found) and len(found) > 1:
+        return found[0]
     both = zip(pairs, found, strict=True)
-    return [one._replace(text=f"{left.name}: {one.text}") for (left, _), own in both for one in own]
+    which = ((f"{left.name}: " if left.name != "array" else "", one) for (left, _), own in both for one in own)
+    return [one._replace(text=name + one.text) for name, one in which]
 
 
 def _padded(actual: Tabular, expected: Table) -> list[Finding]:
@@ -543,10 +582,6 @@ def _padded(actual: Tabular, expected: Table) -> list[Finding]:
     if any(one.kind in ("place", "columns") for one in findings[:1]):
         return []
     return [Finding("zero", f"{numbered('column', np.arange(width, whole))} are zero"), *findings]
-
-
-def _pairs(actual: Tabular, expected: Tabular) -> list[tuple[ArrayView, ArrayView]]:
-    return [same_layout(*pair) for pair in pair_views(actual, expected)[0]]
 
 
 ALL = "the values"

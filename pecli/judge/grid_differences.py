@@ -386,7 +386,9 @@ def _coordinate_words(
             text = "all streams are the position, as in text: sections and grids are ignored"
         yield Finding("grid", text)
     elif len(followed) == 1 < len(moving) and min(followed) >= 0:
-        yield Finding("axes", f"every pair follows the {names[min(followed)]}: the other axes are ignored")
+        ignored = [name for a, name in enumerate(names) if a in moving and a not in followed]
+        left = f"{' and '.join(ignored)} {'is' if len(ignored) == 1 else 'are'} ignored"
+        yield Finding("axes", f"every pair follows the {names[min(followed)]}: the {left}")
     else:
         for a in others:
             b = sources[a]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from itertools import chain, product
@@ -26,7 +26,8 @@ from pecli.numbers.decimals import digits as digits_of
 from pecli.numbers.printing import limit, percent
 from pecli.numbers.rounding import Floats, Integers, floats
 from pecli.spec.catalogue import CATALOGUE
-from pecli.spec.declaration import TABLE_KEYS
+from pecli.spec.declaration import TABLE_KEYS, Family
+from pecli.spec.hooks import UNITS
 from pecli.spec.measured import LENGTHS, PUBLISHED_BASES, Named, Pairs
 from pecli.spec.recipe import Recipe, join_recipe, split_recipe
 from pecli.spec.tabular import InMemory, Tabular
@@ -164,7 +165,7 @@ def identify_digits(table: Tabular) -> Identification | None:
     hidden = [_identified(InMemory({name: v.astype(kind) for name, v in arrays.items()})) for kind in hiding[::-1]]
     own = [_without_type(one) for one in hidden if one.recipe or one.nearest]
     found = [one for one in own if _base_digits(one.recipe) != FITTED_DIGITS]
-    for phases, of in ((0.0, "the exact one"), (EPSILON["float32"], "that of float32 phases, within their error,")):
+    for phases, of in ((0.0, "the exact one"), (EPSILON["float32"], "that of float32 phases (within their rounding)")):
         for one in found:
             exact = table_like(read_source(f"{one.recipe},dtype=float64"), table)
             both = [[read_floats(view, 0, view.rows) for view in pair] for pair in pair_views(table, exact)[0]]
@@ -478,7 +479,9 @@ def _judged(names: list[waves.WaveName], measured: Measured) -> Identification:
     """Return the verdict on the best name, after all values of the file were compared with it."""
     if names[0].explained < MIN_SAMPLED:
         return _measured_only(measured, names[0], names[0].explained)
-    best, found = waves.verified(with_blank_row(names[0]))
+    first = names[0]
+    exact = (one for name in (first, *(o for o in names[1:] if _as_good(o, first))) for one in _with_exact_base(name))
+    best, found = waves.verified(with_blank_row(next(exact, first)))
     if found.explained < MIN_EXPLAINED:
         return _measured_only(measured, best, found.explained)
     for other in _emulated(best) if measured.dtype in waves.LOW_TYPES and found.equal < found.count else ():
@@ -562,23 +565,38 @@ def _other_lengths(name: waves.WaveName) -> Iterator[str]:
             yield waves.recipe_of(replace(name, named=replace(name.named, keys=other)))
 
 
-def _wider(found: Identification) -> Identification:
-    """Note that a table is the first pairs of a wider one with a published base: likely, if its own base is none."""
-    keys = split_recipe(found.recipe)[1] if found.recipe else {}
-    if {"dim", "base"} - keys.keys() or not {*keys} <= {"dim", "base", *TABLE_KEYS} or keys["base"] in WIDER_BASES:
-        return found
+def _closed_forms(keys: Mapping[str, str]) -> Iterator[tuple[str, float]]:
+    """Yield what the base of a table stands for, and its exact value: of a wider table, or of another logarithm."""
+    if {"dim", "base"} - keys.keys() or keys["base"] in WIDER_BASES or float(keys["base"]) <= 1:
+        return
     dim, log = int(keys["dim"]), math.log(float(keys["base"]))
-    for base in WIDER_BASES if log > 0 else ():
+    for base in WIDER_BASES:
+        whole = math.log(float(base))
         for name, other in (("log2", 2), ("log10", 10)):
-            if abs(log * math.log(other) / math.log(float(base)) - 1) < MAX_BASE_ERROR:
+            if abs(log * math.log(other) / whole - 1) < MAX_BASE_ERROR:
                 note = f"its base is e^({name}({base})): {name} stands for the natural logarithm"
-                return replace(found, notes=(note, *found.notes))
-        width = dim * math.log(float(base)) / log
+                yield note, math.exp(whole / math.log(other))
+        width = dim * whole / log
         near = 2 * round(width / 2)
         if dim < near <= MAX_WIDTH and abs(width / near - 1) < MAX_BASE_ERROR:
-            note = f"the same as the first {dim // 2} pairs of dim={near} with base {base}"
-            confidence = found.confidence if keys["base"] in PUBLISHED_BASES else "likely"
-            return replace(found, notes=(note, *found.notes), confidence=confidence)
+            yield f"the same as the first {dim // 2} pairs of dim={near} with base {base}", float(base) ** (dim / near)
+
+
+def _with_exact_base(name: waves.WaveName) -> Iterator[waves.WaveName]:
+    """Yield a name with the exact value of what its base stands for, where that is a logarithm or gives more values."""
+    for note, exact in _closed_forms(name.named.keys):
+        named = waves.with_value(name, "base", repr(exact), name.named.fitted)
+        one = named and waves.fitted(name.measured, name.encoding, named)
+        if one and (one.equal > name.equal or "logarithm" in note):
+            yield one
+
+
+def _wider(found: Identification) -> Identification:
+    """Note what the base of a table stands for: likely, where a wider table has it and it is none by itself."""
+    keys = split_recipe(found.recipe)[1] if found.recipe else {}
+    for note, exact in _closed_forms(keys) if {*keys} <= {"dim", "base", *TABLE_KEYS} else ():
+        own = keys["base"] in PUBLISHED_BASES or "logarithm" in note or keys["base"] == repr(exact)
+        return replace(found, notes=(note, *found.notes), confidence=found.confidence if own else "likely")
     return found
 
 
@@ -631,6 +649,13 @@ def structure_notes(name: waves.WaveName) -> Iterator[str]:
         yield ANGLES
     if measured.reading.is_angles and measured.reading.layout != "angles":
         yield f"each angle stands twice ({'half-split' if measured.reading.layout == 'angles-half' else 'interleaved'})"
+    for phrase, factor in UNITS:
+        if abs(float(name.step) / float(factor) - 1) < MAX_BASE_ERROR:
+            yield phrase
+    if name.named.keys.get("base") == "1":
+        yield "every frequency is 1: all pairs are the same"
+    if CATALOGUE[name.encoding].family is Family.ROTARY and measured.reading.layout == "alternate":
+        yield "the same as a sinusoidal table whose sines and cosines are exchanged"
     if measured.reading.is_alone:
         yield LONE_WORDS[name.phase]
     elif name.phase or (name.is_ordered and measured.swapped):
@@ -714,5 +739,5 @@ def _others(found: Identification, table: Tabular, group: tuple[Plane, ...]) -> 
     zero = [name for name in left if all(map(is_zero, planes_of(table, table.array(name))))]
     listed = ", ".join(f"'{name}'" for name in left[:3]) + (f" and {len(left) - 3} more" if len(left) > 3 else "")
     note = f"not compared: {listed}" if zero != left else f"all values are zero: {listed}"
-    return replace(found, confidence="likely" if found.confidence == "sure" else found.confidence,
-                   notes=(*found.notes, note))  # fmt: skip
+    doubt = found.confidence == "sure" and zero != left
+    return replace(found, confidence="likely" if doubt else found.confidence, notes=(*found.notes, note))

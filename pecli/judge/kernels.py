@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pecli.errors import PecliError
-from pecli.judge.description import factor_text
+from pecli.judge.description import factor_text, harmless
 from pecli.judge.located import ComputedRows, indices, located
 from pecli.judge.planes import Floats, Integers, effective_dtype, rounded
 from pecli.judge.waves import LOW_TYPES
@@ -504,8 +504,10 @@ def unlike_rotations(y: Floats, right: Floats, dtype: str, explained: Explained)
         rows, pairs = np.arange(y.shape[axis]), (pairing, pairing)
         one = AppliedRotation(want, made, want, rows, pairs, rotary, dtype, RotationSource(None))
         if not one.wrong.any():  # the values are off by no more than a kernel's rounding
-            text = f"values were computed in {dtype}: each is within its roundings of the expected one"
-            return [Finding("type", text)] if narrower else []
+            if narrower:
+                text = f"values were computed in {dtype}: each is within its roundings of the expected one"
+                return [Finding("type", text)]
+            return [harmless(f"{dtype} rounding, if both were rotated", float(np.abs(y - right).max()), 0)]
         few = replace(one, x=want[:, :FEW_ROWS], y=made[:, :FEW_ROWS], right=want[:, :FEW_ROWS])
         tried.append((_rotation(few, few.at, pairs) is not None, one))
     for is_rotation, one in sorted(tried, key=lambda pair: not pair[0]):  # the likelier axis first

@@ -28,9 +28,8 @@ from pecli.numbers.blocks import in_blocks
 from pecli.numbers.decimals import shortest
 from pecli.numbers.dtypes import GRIDS, REAL, real_type
 from pecli.numbers.printing import figure, limit
-from pecli.spec.tabular import Tabular
 from pecli.tables.comparison import Finding
-from pecli.tables.views import ArrayView, pair_views, same_layout
+from pecli.tables.views import ArrayView
 
 Values = Callable[[Floats], Floats]
 BLOCK_VALUES = 1 << 17  # values compared at once: 1 MiB in float64
@@ -438,11 +437,6 @@ def located(both: Iterable[tuple[Rows, Rows]]) -> list[Finding]:
         return _located(pairs, differing) if differing else []
 
 
-def located_tables(actual: Tabular, expected: Tabular) -> list[Finding]:
-    """Return where and how the arrays of two tables differ that belong together."""
-    return located(same_layout(*pair) for pair in pair_views(actual, expected)[0])
-
-
 def _located(pairs: list[ArrayPair], differing: list[ArrayPair]) -> list[Finding]:
     """Return the findings of all arrays together; where these have nothing in common, of each by itself."""
     if len({array.dtype in REAL for pair in differing for array in (pair.actual, pair.expected)}) > 1:
@@ -560,7 +554,7 @@ def place(pair: ArrayPair) -> Finding:
         return Finding("place", f"{name}has the shape {pair.actual.shape} where {pair.expected.shape} was expected")
     seen = pair.overview
     printed = printed_digits(pair.sample[0], EPSILON[pair.stored]) if pair.stored else None
-    why = ", no more than rounding may leave" * bool(pair.stored and (seen.rows <= pair.slack).all())
+    why = ", no more than rounding may leave: harmless" * bool(pair.stored and (seen.rows <= pair.slack).all())
     if printed and how_printed(*pair.sample, EPSILON[pair.stored] * np.abs(pair.sample[1]), printed):
         why = f": its values have {digits_text(*printed)}"
     if why:

@@ -157,10 +157,11 @@ def groups(expected: Floats, count: int, unit: str) -> Iterator[tuple[str, Integ
     times = np.count_nonzero(same)
     if not 1 < times < len(same) == count or count % times:
         return
-    places, units, number = np.arange(count), plural(unit), count // times
-    ways = ["each repeated (0, 0, .., 1, 1, ..)", "repeated in turn (0, 1, .., 0, 1, ..)"]
-    have, want = ways[:: -1 if same[1] else 1]
-    yield f"{units} are {have} where they were expected {want}", places % number * times if same[1] else places // times
+    places, number = np.arange(count), count // times
+    ways = [f"each of {number} {plural(unit)} stands {times} times in a row", f"all {number} in turn, {times} times"]
+    if same[1]:
+        ways = [f"all {number} {plural(unit)} stand in turn, {times} times", f"each {times} times in a row"]
+    yield "{}; expected: {}".format(*ways), places % number * times if same[1] else places // times
 
 
 def repeated(source: Integers, unit: str) -> Iterator[tuple[str, Integers]]:
@@ -259,11 +260,12 @@ def _edited(found: Integers, count: int, unit: str) -> tuple[str, Integers] | No
                 parts.append(_filled(one, unit))
         if gap < 0:
             put_twice = True
-            twice = f"{span(run.target, expected - 1, unit)} {_are(-gap)} there twice"
+            twice = f"{span(run.target, expected - 1, unit)} {_are(-gap)} repeated"
             parts.append(f"{units_from(run.first, unit)} start again at {unit} 0" if again else twice)
         elif gap and run.first == 0:
             left_out = True
-            parts.append(f"the first {unit} is what was expected at {unit} {gap}")
+            text = f"the first {unit} is what was expected at {unit} {gap}"
+            parts.append(f"{span(0, gap - 1, unit)} {_are(gap)} missing" if n == count - gap else text)
         elif gap and not put and not (end and n == count and parts):  # rows put in push the last ones out
             left_out = left_out or not end
             parts.append(f"{span(expected, run.target - 1, unit)} {_are(gap)} missing")

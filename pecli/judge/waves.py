@@ -650,12 +650,13 @@ def _sharper(name: WaveName) -> Iterator[WaveName]:
             shorter = (Context(count).create_decimal(text) for count in range(1, digits(Decimal(text))))
             for value in dict.fromkeys((*shorter, _by_values(name, key, float(text)))):
                 cost = name.named.fitted + digits(value) - digits(Decimal(text))
-                one = _with_value(name, key, number_text(value), cost) if value != Decimal(text) else None
+                one = with_value(name, key, number_text(value), cost) if value != Decimal(text) else None
                 found = one and fitted(name.measured, name.encoding, one)
                 yield from [found] if found else []
 
 
-def _with_value(name: WaveName, key: str, text: str, cost: float = 0.0) -> Named | None:
+def with_value(name: WaveName, key: str, text: str, cost: float = 0.0) -> Named | None:
+    """Return what a name has with another value of a parameter, of some fitted digits; None where it has no waves."""
     keys = {**name.named.keys, key: text}
     plain = {k: v for k, v in keys.items() if (k, v) != ("base", "10000")}
     return exactly(name.encoding, replace(name.named, keys=plain, fitted=cost))
@@ -672,7 +673,7 @@ def _by_values(name: WaveName, key: str, value: float) -> Decimal:
     have = [at.of(measured.reading.values)[few] for at in expected.places]
     positions, low, high = name.positions(measured.rows[few]), 0.0, 0.0
     for _ in range(SHARPENINGS):
-        both = [_with_value(name, key, repr(value * (1 + shift))) for shift in (0, SHIFT)]
+        both = [with_value(name, key, repr(value * (1 + shift))) for shift in (0, SHIFT)]
         circles = [Circle.of(positions[:, None] * named.frequencies) for named in both if named]
         if len(circles) < len(both):
             break

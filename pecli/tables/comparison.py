@@ -146,7 +146,7 @@ class Comparison:
         if not compared:
             return "different: the shapes differ, so no values are counted"
         if not beyond:
-            return f"different: what both have is the same {within if unequal else f'in {compared:,} values'}"
+            return f"different: what both have is equal {within if unequal else f'({compared:,} values)'}"
         cut = any(one.kind in ("size", "shape") for one in self.remarks)  # to what both have
         values = f"{compared:,} values{' at the same places' * cut}"
         count, share = f"{beyond:,} of {'the ' * cut}{values}", f" ({percent(beyond / compared, 1)})"

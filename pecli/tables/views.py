@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from pecli.numbers.dtypes import REAL
 from pecli.numbers.rounding import floats
 from pecli.spec.tabular import Array, Tabular, View
 from pecli.tables.layouts import cosines_and_sines
@@ -123,6 +124,11 @@ def pair_views(a: Tabular, b: Tabular) -> tuple[list[tuple[ArrayView, ArrayView]
     return pairs, [x.name for x in left if x.name not in paired_a], [x.name for x in right if x.name not in paired_b]
 
 
+def matched_views(a: Tabular, b: Tabular) -> list[tuple[ArrayView, ArrayView]]:
+    """Return what can be compared of two tables, with one notion of a row."""
+    return [same_layout(*pair) for pair in pair_views(a, b)[0]]
+
+
 def _cosines_and_sines(left: list[ArrayView], right: list[ArrayView]) -> list[tuple[ArrayView, ArrayView]]:
     """Pair cosines with cosines and sines with sines, whatever each side calls them."""
     named = [cosines_and_sines([view.name for view in side]) for side in (left, right)]
@@ -168,6 +174,11 @@ def _views(table: Tabular, other: Tabular) -> list[ArrayView]:
         (array,) = table.arrays
         if is_stack(array, len(names)):
             return unstacked(table, array, names)
+        is_pair = array.dtype in REAL and len(array.shape) == 2 and cosines_and_sines(names)
+        if is_pair and not any(one.dtype in REAL for one in other.arrays):
+            from pecli.tables.conversion import Rearranged
+
+            table = Rearranged(table, "complex", "split")
     return [view_of(table, array) for array in table.arrays]
 
 

@@ -15,7 +15,7 @@ from pecli.apply.tensors import AXES_BY_RANK
 from pecli.errors import PecliError
 from pecli.judge.compare import compare, explained
 from pecli.judge.kernels import COARSER, UNSPECIFIC_KINDS, RotationSource, faults
-from pecli.judge.located import located_tables
+from pecli.judge.located import located
 from pecli.numbers.dtypes import GRIDS
 from pecli.numbers.printing import figure, limit
 from pecli.numbers.rounding import Floats, allowance, floats, narrow
@@ -23,6 +23,7 @@ from pecli.spec.recipe import split_recipe
 from pecli.spec.tabular import Array, InMemory
 from pecli.tables.foreign import table_of
 from pecli.tables.sources import NamedSource
+from pecli.tables.views import matched_views
 
 
 @dataclass(frozen=True)
@@ -161,4 +162,4 @@ class Applied:
             if said := [one.text for one in found if one.kind not in UNSPECIFIC_KINDS]:
                 return [f"{name}: what was added: {', and '.join(said)}"]
         clean = np.where(np.abs(y - right) <= self.allowed, right, y)
-        return [finding.text for finding in located_tables(InMemory({name: clean}), InMemory({name: right}))]
+        return [finding.text for finding in located(matched_views(InMemory({name: clean}), InMemory({name: right})))]

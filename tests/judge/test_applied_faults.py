@@ -261,19 +261,19 @@ def test_what_is_equal_or_stands_in_one_file_hides_no_cause(further):
     right, angle = kernel(), P[:, None] * rates()
     expected = {"q": X, "q_rotated": right} | {part: getattr(np, part)(angle) for part in further}
     found = pecli.compare({"q": X, "q_rotated": kernel(w=rates(500000.0))}, expected)
-    assert found.findings[0].text == "base 500000 where 10000 was expected"
+    assert found.findings[0].text == "q_rotated: base 500000 where 10000 was expected"
 
 
 @pytest.mark.parametrize(("first", "said"), [(0, "positions are 37 earlier"), (74, "positions are 37 later")])
 def test_other_positions_are_earlier_or_later(first, said):
     found = pecli.compare({"q": kernel(positions=P + first)}, {"q": kernel(positions=P + 37)})
-    assert found.findings[0].text.startswith(said)
+    assert found.findings[0].text.startswith(f"q: {said}")
 
 
 def test_the_other_way_is_no_later_position_where_both_begin_late():
     found = pecli.compare({"q": kernel(positions=P + 100, sense=-1)}, {"q": kernel(positions=P + 100)})
     assert found.findings[0].text.startswith(
-        "the sign of sin is changed: the rotation goes the other way, if both begin"
+        "q: the sign of sin is changed: the rotation goes the other way, if both begin"
     )
 
 

@@ -875,7 +875,7 @@ def test_one_row_at_another_position_has_the_right_sign(ask):
 def test_a_row_that_stands_twice_is_no_step_of_narrow_positions(ask):
     table = bf16(sinusoid(300, 64))
     np.save("t.npy", np.insert(table, 26, table[26], 0)[:300])
-    ask("compare", "t.npy", "sinusoidal:dim=64,dtype=bfloat16").says("row 26 is there twice").never("advance")
+    ask("compare", "t.npy", "sinusoidal:dim=64,dtype=bfloat16").says("row 26 is repeated").never("advance")
 
 
 def test_a_factor_of_narrow_values_is_the_round_one(ask):
@@ -1140,3 +1140,34 @@ def test_sines_against_cosines_are_said_to_be_sines(ask):
     for name in ("cos", "sin"):
         np.save(f"{name}.npy", component(name, "half"))
     ask("compare", "sin.npy", "cos.npy").ends(1).says("every column holds sines where cosines were expected")
+
+
+def test_exponents_that_are_not_divided_by_the_width_are_told(ask):
+    phases = np.outer(np.arange(256), 10000.0 ** -np.arange(0, 32, 2))
+    np.savez("c.npz", cos=np.cos(phases).astype("float32"), sin=np.sin(phases).astype("float32"))
+    ask("identify", "c.npz").says("nearly rope:dim=32: the exponent is not divided by d")
+    ask("compare", "c.npz", "rope:dim=32").ends(1).says("different: the exponent is not divided by d")
+
+
+def test_a_rewarding_alibi_of_few_heads_is_told(ask):
+    bias = get_slopes(4)[:, None, None] * np.abs(distances(64))
+    np.save("bias.npy", bias.astype("float32"))
+    ask("identify", "bias.npy").says("nearly alibi:heads=4: the sign of all values is changed")
+
+
+def test_sines_cut_to_integers_are_no_mask(ask):
+    np.save("pe.npy", sinusoid(200, 32).astype(int))
+    ask("identify", "pe.npy").says("nearly sinusoidal:dim=32: all values are cut to integers").never("mask")
+
+
+def test_a_decimal_logarithm_is_told_of_the_base_that_has_it(ask):
+    w = np.exp(-np.log10(10000) * np.arange(0, 128, 2) / 128)
+    phases = (np.arange(600, dtype="float32")[:, None] * w.astype("float32")).astype("float32")
+    np.save("pe.npy", np.stack([np.sin(phases), np.cos(phases)], axis=2).reshape(600, 128))
+    ask("identify", "pe.npy").says("sinusoidal:dim=128,base=54.59815", ",len=600 (sure", "log10 stands for the natural")
+
+
+def test_degrees_are_told_of_a_step(ask):
+    phases = np.radians(np.outer(np.arange(512), frequencies(64)))
+    np.savez("c.npz", cos=np.cos(phases), sin=np.sin(phases))
+    ask("identify", "c.npz").says("step=0.01745", "degrees instead of radians: every angle is pi/180 times")

@@ -12,7 +12,6 @@ SHORT = sinusoid(128, 16, 5e5, dtype="float64")
 WIDE = sinusoid(512, 128).astype("float16")
 HEADS = np.random.default_rng(0).normal(size=(2, 6, 8)).astype("float32")
 EACH, AGAIN = np.repeat(HEADS, 4, 0)[None], np.tile(HEADS, (4, 1, 1))[None]
-EACH_REPEATED, IN_TURN = "each repeated (0, 0, .., 1, 1, ..)", "repeated in turn (0, 1, .., 0, 1, ..)"
 SLOPES = get_slopes(32).astype("float16")
 BINARY = np.asarray(pecli.table("binary:dim=8", len=64)["pe"])
 
@@ -70,8 +69,8 @@ PLACES = [  # the first finding
     (changed(WIDE, swapped(47, 123)), "sinusoidal:dim=128,dtype=float16", "columns 47 and 123 are exchanged"),
     ((2**2.5 * 2.0 ** -(np.arange(1, 17) / 2)[:, None, None] * np.arange(16)).astype("float32"),
      "alibi:heads=16,bias=key-position,len=16", "all values are 5.656854 (sqrt(32)) times the expected ones"),
-    (AGAIN, EACH, f"axis-1 blocks are {IN_TURN} where they were expected {EACH_REPEATED}"),
-    (EACH, AGAIN, f"axis-1 blocks are {EACH_REPEATED} where they were expected {IN_TURN}"),
+    (AGAIN, EACH, "all 2 axis-1 blocks stand in turn, 4 times; expected: each 4 times in a row"),
+    (EACH, AGAIN, "each of 2 axis-1 blocks stands 4 times in a row; expected: all 2 in turn, 4 times"),
     (changed(SLOPES, zeroed), "alibi:heads=32,form=slopes,dtype=float16", "heads 28 to 31 are zero"),
     (cache(angles(8, 32))["cos"][7:], "rope:dim=32", "positions start at 7 where 0 was expected"),
     (sinusoid(8, 32)[7], "sinusoidal:dim=32", "positions start at 7 where 0 was expected"),
@@ -246,7 +245,7 @@ def test_halved_slopes_are_no_frequencies(heads, said):
 def test_identify_says_that_the_strides_of_a_window_index_are_others(height, width, stride):
     y, x = (side[:, None] - side for side in np.divmod(np.arange(height * width), width))
     found = pecli.identify((y + height - 1) * stride + x + width - 1)
-    said = f"the index has row stride {stride} and column stride 1 where {2 * width - 1} and 1 were expected"
+    said = f"the index has row stride {stride} where {2 * width - 1} was expected: 2h - 1 instead of 2w - 1"
     assert found.measured[0] == f"nearly window:grid={height}x{width}: {said}"
 
 
@@ -254,7 +253,7 @@ def test_identify_says_that_both_halves_of_a_grid_hold_one_axis():
     half = np.outer(np.tile(np.arange(16.0), 16), frequencies(64))
     found = pecli.identify(np.concatenate([np.sin(half), np.cos(half)] * 2, 1).astype("float32"))
     assert found.measured[0] == (
-        "nearly sincos2d:dim=128,grid=16x16: every pair follows the width: the other axes are ignored"
+        "nearly sincos2d:dim=128,grid=16x16: every pair follows the width: the height is ignored"
     )
 
 

@@ -321,3 +321,42 @@ def test_a_filter_bank_is_no_wave():
     places, centres = np.arange(201), np.linspace(0, 200, 42)[1:-1]
     bank = np.maximum(0, 1 - np.abs(places - centres[:, None]) / 4.9)
     assert "of p w" not in str(pecli.identify(bank.astype("f4")))
+
+
+def test_complex_values_are_compared_with_cosines_and_sines(ask):
+    phases = np.outer(np.arange(512), frequencies(64, 1e6))
+    np.save("cis.npy", np.exp(1j * phases).astype(np.complex64))
+    np.savez("parts.npz", cos=np.cos(phases), sin=np.sin(phases))
+    np.savez("other.npz", cos=np.cos(phases / 4), sin=np.sin(phases / 4))
+    ask("compare", "cis.npy", "parts.npz").ends(1).says("harmless").never("other values", "not counted")
+    ask("compare", "cis.npy", "other.npz").ends(1).says("linear scaling (factor 4)|factor 4")
+
+
+def test_integers_that_hold_the_bits_of_bfloat16_are_read_as_such(ask):
+    phases = np.outer(np.arange(256), frequencies(64, 1e6))
+    values = np.concatenate([np.cos(phases), np.sin(phases)], axis=1).astype(np.float32)
+    bits = ((values.view(np.uint32) + 0x8000) >> 16).astype(np.uint16)
+    np.save("cache.npy", bits)
+    recipe = "rope:dim=64,base=1000000,layout=concat"
+    ask("identify", "cache.npy").says(
+        f"{recipe.replace(',layout', ',len=256,layout')},dtype=bfloat16", "bits of bfloat16"
+    )
+    ask("compare", "cache.npy", f"{recipe},dtype=bfloat16").ends(1).says("bits of bfloat16").never("accepts it")
+    ask("compare", "cache.npy", "rope:dim=64,base=500000,layout=concat").says("bits of bfloat16", "base 1000000 where")
+
+
+def test_rotated_queries_that_differ_by_rounding_are_harmless(ask):
+    x = np.random.default_rng(0).normal(size=(1, 4, 400, 64)).astype(np.float32)
+    for kind in (np.float32, np.float64):
+        phases = np.outer(np.arange(400, dtype=kind), frequencies(64).astype(kind))
+        y = (x[..., :32] + 1j * x[..., 32:]) * np.exp(1j * phases)
+        np.save(f"{kind.__name__}.npy", np.concatenate([y.real, y.imag], axis=-1).astype(np.float32))
+    ask("compare", "float32.npy", "float64.npy").ends(1).says("different, but harmless", "if both were rotated")
+
+
+def test_a_half_split_cache_whose_last_columns_are_cut_is_told(ask):
+    cut = {name: array[:, :96] for name, array in cache(angles(640, 128, 5e5), "half").items()}
+    np.savez("rank0.npz", **cut)
+    ask("identify", "rank0.npz").says(
+        "nearly rope:dim=128,base=500000,len=640,layout=half: columns 96 to 127 are missing"
+    )

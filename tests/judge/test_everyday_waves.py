@@ -15,7 +15,7 @@ def test_a_base_of_many_digits_comes_before_a_shorter_one_that_gives_fewer_value
 
 def test_a_logarithm_to_another_base_is_noted(ask):
     np.save("t.npy", sinusoid(512, 256, np.exp(np.log2(10000))))
-    ask("identify", "t.npy").says("e^(log2(10000))", "base=589902").never("base=589902.4", "base=531735.85")
+    ask("identify", "t.npy").says("e^(log2(10000))", "base=589902.4").never("base=531735.85")
 
 
 @pytest.mark.parametrize(("times", "step"), [(np.pi, "3.141592653589793"), (2 * np.pi, "6.283185307179586")])

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 import pecli
-from pecli.judge.located import located_tables
+from pecli.judge.located import located
 from pecli.spec.tabular import InMemory
+from pecli.tables.views import matched_views
 
 ROWS, DIM = 256, 32
 PLACES = np.arange(ROWS)
@@ -34,7 +35,7 @@ def moved(first, other, count):
 
 def said(actual, expected):
     both = ({"": given[0]} if isinstance(given, list) and given else dict(given) for given in (actual, expected))
-    return [finding.text for finding in located_tables(*map(InMemory, both))]
+    return [finding.text for finding in located(matched_views(*map(InMemory, both)))]
 
 
 ORDERS = {
@@ -51,10 +52,10 @@ ORDERS = {
     "only every 3rd row is there: row 1 holds what was expected at row 3": PLACES[::3],
     "every row is there twice: row 2 holds what was expected at row 1": PLACES // 2,
     "rows from 64 on repeat the first 64: row 64 is row 0 again": PLACES % 64,
-    "row 17 is there twice, later rows have moved down by 1": np.insert(PLACES, 17, 17)[:ROWS],
+    "row 17 is repeated, later rows have moved down by 1": np.insert(PLACES, 17, 17)[:ROWS],
     "the rows are shifted cyclically by -3: row 0 holds row 3": np.roll(PLACES, -3),
     "the rows are those of a grid of 16 x 16 whose axes are exchanged": PLACES.reshape(16, 16).T.ravel(),
-    "the first row is what was expected at row 3": PLACES[3:],
+    "rows 0 to 2 are missing": PLACES[3:],
     "rows 5 to 9 hold what was expected at rows 105 to 109": np.where(
         (PLACES >= 5) & (PLACES < 10), PLACES + 100, PLACES
     ),
@@ -128,7 +129,7 @@ HEADS = {
     "head 2 is zero": put(BIAS, 2, 0),
     "6 of 8 heads: heads 0 to 5": BIAS[:6],
     "has the shape (8, 12, 12) where (8, 24, 24) was expected": BIAS[:, :12, :12],
-    "the first row is what was expected at row 12": BIAS[:, 12:],
+    "rows 0 to 11 are missing": BIAS[:, 12:],
 }
 
 
@@ -211,7 +212,7 @@ def test_small_arrays_of_any_kind_end_in_a_finding(seed):
         lambda: rng.normal(size=shape) + 1j,
     ]
     one, other = (makers[k]() for k in rng.integers(0, len(makers), 2))
-    findings = located_tables(InMemory({"": one}), InMemory({"": other}))
+    findings = located(matched_views(InMemory({"": one}), InMemory({"": other})))
     assert bool(findings) or one.dtype.kind == "c" or np.array_equal(one, other, equal_nan=True)
 
 

@@ -1533,7 +1533,7 @@ mistake(
 )  # fmt: skip
 mistake(
     "a row twice in a file without a length", "sinusoidal:dim=64",
-    lambda: (lambda a: np.insert(a, 57, a[57], 0))(sinusoid(200, 64, dtype=F32)), "row 57 is there twice",
+    lambda: (lambda a: np.insert(a, 57, a[57], 0))(sinusoid(200, 64, dtype=F32)), "row 57 is repeated",
     "repeat order positions", never="missing|row 200",
 )  # fmt: skip
 mistake(

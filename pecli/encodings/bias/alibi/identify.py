@@ -43,6 +43,8 @@ def identify(profile: Profile) -> Iterator[Candidate]:
         rounded = _rules(slopes, "bfloat16", whole=bool(part)) if dtype != "float16" else iter(())
         for words in (*own, *(words for words in rounded if words not in own)):
             own_notes = (*notes, f"the same as {part[0]}") if part and words["bias-max"] != "8" else notes
+            if words["slopes"] == "paper":
+                own_notes = (*own_notes, f"the frameworks' slopes of {heads} heads are others")
             for key, kind in KINDS:
                 given = {**keys, **words, **({key: kind} if key else {})}
                 yield Candidate("alibi", given, table, own_notes, ulp=ulp, columns=columns)
@@ -176,7 +178,8 @@ def words(other: Mapping[str, tuple[str, str]]) -> dict[str, str]:
             expected = _heads_of(wanted) or "others"
             texts[key] = f"the slopes of {wanted.count('+') + 1} heads where {expected} were expected"
         elif key == "bias":
-            texts[key] = f"{forms[have]} where {forms[wanted]} was expected: equal after a causal softmax"
+            which = "causal " if "symmetric" in (have, wanted) else ""  # keys alone shift each row by one number
+            texts[key] = f"{forms[have]} where {forms[wanted]} was expected: equal after a {which}softmax"
         elif key == "slopes":
             texts[key] = f"slopes by {rules[have]} where {rules[wanted]} was expected"
         elif key == "alibi-heads":

@@ -274,7 +274,11 @@ def differences(have: Mapping[str, str], want: Mapping[str, str]) -> list[str]:
         return [text, *([] if base == meant else [_other_base(base, meant)])]
     if name != expected and base != meant:
         base = f"{meant} with exponents over {width:.0f}" if is_whole and base not in PUBLISHED_BASES else base
-        found.append(f"{_phrase(name, base, own)} where {_phrase(expected, meant, other)} was expected")
+        text = f"{_phrase(name, base, own)} where {_phrase(expected, meant, other)} was expected"
+        times = float(base) / float(meant) if (name, expected) == ("none", "ntk") and base and meant else 0.0
+        factor = other.get("factor", "-1")
+        why = f": {base} is {meant} x {factor}, not {meant} x {factor}^(d/(d - 2))" * (times == float(factor))
+        found.append(text + why)
     elif name != expected:
         text = f"{name} scaling ({_numbers(own)}) where {expected} ({_numbers(other)}) was expected"
         if name == "none":
