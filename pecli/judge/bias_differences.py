@@ -87,6 +87,8 @@ def _causes(actual: Tabular, expected: Table, held: list[biases.Lines], compared
             break
     best = min(fits, key=lambda f: (f.unexplained, len(_other_keys(f, expected)), f.equal < 1, f.max_ulp), default=None)
     described = _described(best, actual, expected, compared) if best is not None else []
+    if best is not None and best.candidate.columns is not None:  # of keys at other positions
+        return [*(Finding("copies", note) for note in best.candidate.notes), *described]
     kinds = [one.kind for one in described]
     several = best is not None and best.table.source.keys().get("heads") != "1"
     # a part of the heads may look like other slopes, or like fewer heads with another bias-max

@@ -693,7 +693,7 @@ def verdict(found: Fit, table: Tabular) -> Identification:
             return Identification(None, "unknown")
         return Identification(None, "unknown", measured=(f"nearest: {recipe}", *found.places))
     if candidate.columns is not None:  # its table is another one
-        text = f"{recipe} with {'; '.join(candidate.notes)}"
+        text = f"nearly {recipe}: {'; '.join(candidate.notes)}"
         return Identification(None, "unknown", measured=(text,), count=found.count, arrays=found.arrays)
     if PAST_HIDDEN in candidate.notes:
         text = f"nearly {recipe}: {PAST_HIDDEN}"

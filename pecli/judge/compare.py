@@ -67,7 +67,7 @@ def identified(table: Tabular, positions: Floats | None = None) -> Identificatio
     from pecli.judge.identify import identify
 
     found = identify(table, positions)
-    if found.recipe or positions is not None:
+    if found.recipe or found.count or positions is not None:  # of an unknown table, all values were compared
         return found
     with np.errstate(all="ignore"):  # a file may hold any number
         return _reread(table) or replace(found, measured=tuple(_reasons(table, found)) or found.measured)
@@ -75,7 +75,7 @@ def identified(table: Tabular, positions: Floats | None = None) -> Identificatio
 
 def _reasons(table: Tabular, found: Identification) -> Iterator[str]:
     """Yield why an unknown table is none: what each of two arrays is, or how it differs from a recipe like it."""
-    from pecli.judge.explain import ALL, STILL, is_still, random_parts, random_words
+    from pecli.judge.explain import STILL, is_still, random_parts, random_words
     from pecli.judge.identify import MIN_EXPLAINED_NEAREST, few_values, is_large
     from pecli.judge.located import VAGUE
     from pecli.tables.alignment import table_like
@@ -100,8 +100,8 @@ def _reasons(table: Tabular, found: Identification) -> Iterator[str]:
         said, findings = next((one for one in alike if not few or one[1][0].kind == "decimals"), ("", []))
     texts = [one.text for one in findings if one.kind not in VAGUE] if said else []
     yield from [f"nearly {said}: {text}" for text in texts[:1]] + texts[1:]
-    if not texts and table.arrays and random_parts(table, drawn=True) == [ALL]:
-        yield from (random_words(ALL), *found.measured)
+    drawn = random_parts(table, drawn=True) if table.arrays and not texts else []
+    yield from [*map(random_words, drawn), *found.measured] if drawn else ()
 
 
 def _usual(table: Tabular) -> Iterator[str]:
@@ -111,15 +111,18 @@ def _usual(table: Tabular) -> Iterator[str]:
         yield f"alibi:heads={shapes[0][0]},form=slopes"
     if not shapes or min(map(len, shapes)) < 2 or min(min(shape[-2:]) for shape in shapes) < MIN_ROWS:
         return
-    yield from ("sinusoidal", "rope", "t5:form=index", "t5:bidirectional=false,form=index")
-    (first, *more), side = shapes[0], math.isqrt(shapes[0][0])
-    yield f"alibi:heads={first}" if len(more) == 2 else "alibi"
-    if side * side == first:
-        yield f"sincos2d:grid={side}x{side}"
-    if more == [first] and table.arrays[0].dtype.startswith(("int", "uint")):
-        yield from (
-            f"window:grid={height}x{first // height}" for height in range(2, first // 2 + 1) if not first % height
-        )
+    (first, *more), start = shapes[0], table.read_rows([table.arrays[0].name], 0, 1)[table.arrays[0].name]
+    yield from ("sinusoidal", "rope", *[f"rope:dim={more[-1]}"] * (more[-1] % 2 == 0))
+    for tokens in (0, 1):
+        side = math.isqrt(first - tokens)
+        if side * side == first - tokens:
+            yield f"sincos2d:grid={side}x{side}{',prefix=1' * tokens}"
+    if len(more) == 2 or more == [first]:
+        yield f"alibi:heads={first}" if len(more) == 2 else "alibi"
+    if start.dtype.kind in "iu" or (start == np.rint(start)).all():
+        yield from ("t5:form=index", "t5:bidirectional=false,form=index")
+        heights = (height for height in range(2, first // 2 + 1) if more == [first] and not first % height)
+        yield from (f"window:grid={height}x{first // height}" for height in heights)
 
 
 def _resembled(table: Tabular, recipes: Iterable[str]) -> Iterator[tuple[str, list[Finding]]]:

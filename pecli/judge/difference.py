@@ -763,14 +763,19 @@ def _positions(name: waves.WaveName, want: Expected) -> Iterator[Finding]:
     if count > 1 and name.step == -want.step and name.start == want.start + want.step * (count - 1):
         yield Finding("rows", "the rows are reversed: the last one stands first")
         return
-    other = abs(name.step / want.step - 1) > MAX_STEP_ERROR and count > 1
+    ratio = name.step / want.step
+    other = abs(ratio - 1) > MAX_STEP_ERROR and count > 1
+    if other and want.start and abs(name.start / want.start / ratio - 1) < MAX_STEP_ERROR:
+        text = f"every position is {factor_text(float(near(float(ratio), MAX_STEP_ERROR)))} times the expected one"
+        yield Finding("factor", text)
+        return
     if other:
         over, own = name.step.denominator, fraction_text(want.step)
         if name.step.numerator == 1 and over in (count, count - 1):
             length = "the number of rows" if over == count else "the last row's number"
             text = f"positions are divided by {over}, {length}: step 1/{over} where {own} was expected"
         else:
-            back = " and backward" * (name.step / want.step < 0)
+            back = " and backward" * (ratio < 0)
             step = fraction_text(abs(name.step) if back else name.step)
             text = f"positions advance by {step}{back} where {own} was expected (step {fraction_text(name.step)})"
         yield Finding("step", text)

@@ -23,7 +23,7 @@ from pecli.judge.interpolation import interpolated
 from pecli.judge.located import MAX_REST_SHARE, VAGUE, ArrayPair, located, place
 from pecli.judge.located import floats as read_floats
 from pecli.judge.orders import MAX_PARTS, match, numbered, numbered_are, span
-from pecli.judge.planes import EPSILON, Floats, Plane, effective_dtype, planes_of, rounded, unit
+from pecli.judge.planes import EPSILON, Floats, Plane, effective_dtype, is_zero, planes_of, rounded, unit
 from pecli.judge.waves import LOW_TYPES
 from pecli.numbers.blocks import in_blocks
 from pecli.numbers.decimals import near
@@ -62,7 +62,8 @@ def explain(actual: Tabular, expected: Tabular, found: Comparison) -> list[Findi
             return row
         if is_still(actual) and not is_still(expected):
             return [Finding("frequency", STILL)]
-        if bits := _as_bits(actual, expected):
+        whole = [any(one.dtype in GRIDS for one in table.arrays) for table in (actual, expected)] == [False, True]
+        if whole and (bits := _as_bits(actual, expected)):
             return bits
         pairs = matched_views(actual, expected) if found.complete and not found.remarks else []
         is_rare = found.total.beyond <= MAX_REST_SHARE * found.total.compared
@@ -81,7 +82,8 @@ def explain(actual: Tabular, expected: Tabular, found: Comparison) -> list[Findi
             return _shaped(actual, expected, findings or _located(actual, expected))
         named = identify(expected)
         table = _parsed(named.recipe) if named.confidence == "sure" else None
-        if table is not None and named.equal is not None and _size(table) < _size(expected):  # the others are empty
+        fewer = table is not None and max(_size(table), named.count) < _size(expected)  # the others are empty
+        if fewer and named.equal is not None:
             table = None
         trained = named.equal is None and table is not None and table.request.form == "index"
         own = _located(actual, expected) if trained else []  # the recipe gives the index alone
@@ -101,30 +103,31 @@ def explain(actual: Tabular, expected: Tabular, found: Comparison) -> list[Findi
 
 
 BITS = {
-    "float16": ("bfloat16",), "bfloat16": ("float16",), "int16": ("bfloat16", "float16"),
-    "uint16": ("bfloat16", "float16"), "int32": ("float32",), "uint32": ("float32",),
+    "float16": ("bfloat16", "float32"), "bfloat16": ("float16",), "float32": ("float64",), "float64": ("float32",),
+    "int16": ("bfloat16", "float16"), "uint16": ("bfloat16", "float16"), "int32": ("float32",), "uint32": ("float32",),
 }  # fmt: skip
-STORED = {"bfloat16": np.uint16, "float16": np.float16, "float32": np.float32}
+STORED = {"bfloat16": np.uint16, "float16": np.float16, "float32": np.float32, "float64": np.float64}
 
 
 def reread(table: Tabular) -> Iterator[tuple[str, Tabular]]:
-    """Yield a small table with its bits read as another type of the same size, and what is said of that."""
+    """Yield a small table with its bytes read as another type, and what is said of that."""
     kind = table.arrays[0].dtype if len({array.dtype for array in table.arrays}) == 1 and not is_large(table) else ""
     for other in BITS.get(kind, ()):
-        text = f"the integers are the bits of {other} values"
-        if kind in GRIDS:
-            text = f"every value is {other} whose bits were read as {kind}"
-        yield text, InMemory({array.name: table.read(array.name).view(STORED[other]) for array in table.arrays})
+        size, held = np.dtype(STORED[other]).itemsize, {one.name: table.read(one.name) for one in table.arrays}
+        if all(values.ndim and values.shape[-1] * values.itemsize % size == 0 for values in held.values()):
+            text = f"the integers are the bits of {other} values"
+            if kind in GRIDS:
+                text = f"the bytes are those of {other} values, read as {kind}"
+            yield text, InMemory({name: np.ascontiguousarray(v).view(STORED[other]) for name, v in held.items()})
 
 
 def _as_bits(actual: Tabular, expected: Tabular) -> list[Finding]:
-    """Return that integers are the bits of the expected values, and how these differ; [] of other tables."""
-    if any(one.dtype in GRIDS for one in actual.arrays) or all(one.dtype not in GRIDS for one in expected.arrays):
-        return []
+    """Return that bytes were read as another type than the expected values', and how these differ; else []."""
     for text, other in reread(actual):
-        compared = compare_tables(other, expected)
-        findings = explain(other, expected, compared)
-        if compared.equal or (findings and not {one.kind for one in findings} & {"place", *OTHER}):
+        if any(left.plain_shape != right.plain_shape for left, right in matched_views(other, expected)):
+            continue
+        findings = explain(other, expected, compare_tables(other, expected))
+        if not {one.kind for one in findings} & {"place", *OTHER}:
             return [Finding("bytes", text), *map(_without_tolerance, findings)]
     return []
 
@@ -376,6 +379,8 @@ def _described(actual: Tabular, table: Table, found: Comparison) -> list[Finding
     return (part if lost and {one.kind for one in part} <= {lost, "rounding"} else findings) or None
 
 
+# Of a number of times that positions are as large as others, relative.
+MAX_FACTOR_GAP = 1e-9
 # Error of float64 values, whose angles at position 65536 are off by 7e-12.
 MAX_DOUBLE_GAP = 1e-11
 # First rows that show whether the frequencies are the expected ones, and their largest rounding in float32.
@@ -503,10 +508,10 @@ def _located(actual: Tabular, expected: Tabular, *, tensors: bool = False) -> li
     named = list[Finding]()
     if isinstance(expected, Table):
         named = _padded(actual, expected) or _described_printed(actual, expected)
-    if named := named or other_frequencies(actual, expected):
+    if named := named or _scaled_positions(actual, expected) or other_frequencies(actual, expected):
         return named
     if any(left.plain_shape != right.plain_shape for left, right in pairs):
-        return findings
+        return _as_bits(actual, expected) or findings
     own = identify(actual)
     if own.recipe is None or own.confidence == "unknown":
         return findings
@@ -539,6 +544,20 @@ def _other_positions(table: Table, expected: Tabular) -> list[Finding]:
         return []
     texts = (f"{rows}: positions start at {have[k]:g} where {found[k]} was expected" for k, rows in moved)
     return [Finding("rows", ", ".join(texts))]
+
+
+def _scaled_positions(actual: Tabular, expected: Tabular) -> list[Finding]:
+    """Return how many times the expected ones all positions of the same recipe are; [] of other tables."""
+    have, want = (_parsed(identify(table).recipe) for table in (actual, expected))
+    if have is None or want is None or have.source != want.source or have.part.count != want.part.count:
+        return []
+    if not isinstance(want.plan, Waves) or want.plan.axes:
+        return []
+    own, meant = (table.part.numbers(0, table.part.count) for table in (have, want))
+    ratio = float(near(float(np.median(own[meant != 0] / meant[meant != 0])), MAX_FACTOR_GAP))
+    if ratio in (0.0, 1.0) or not np.allclose(own, ratio * meant, MAX_FACTOR_GAP, 0):
+        return []
+    return [Finding("factor", f"every position is {factor_text(ratio)} times the expected one")]
 
 
 def _parameters(recipe: str | None, expected: Table) -> list[Finding]:
@@ -616,7 +635,11 @@ def random_parts(table: Tabular, *, drawn: bool = False) -> list[str]:
     """
     planes = {array.name: planes_of(table, array) for array in table.arrays}
     if drawn:
-        return [ALL] if all(own and all(_is_random(one, drawn=True) for one in own) for own in planes.values()) else []
+        few = [name for name, own in planes.items() if all(one.rows == 1 or is_zero(one) for one in own)]
+        left = {name: own for name, own in planes.items() if name not in few} or planes
+        if not all(own and all(_is_random(one, drawn=True) for one in own) for own in left.values()):
+            return []
+        return [f"the values of {', '.join(left)}"] if len(left) < len(planes) else [ALL]
     random = {name: [_is_random(plane, drawn=False) for plane in own] for name, own in planes.items()}
     if random and all(own and all(own) for own in random.values()):
         return [ALL]

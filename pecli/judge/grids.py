@@ -618,6 +618,8 @@ def _usual(grid: Grid) -> Iterator[str]:
     for encoding in CATALOGUE.values() if whole else ():
         if encoding.declares("identify_axes") and (encoding.family.word == "absolute") == grid.axes.absolute:
             yield join_recipe(encoding.name, size)
+            if grid.axes.suffix and not grid.axes.prefix:  # rows that were expected before the grid
+                yield join_recipe(encoding.name, {"grid": size["grid"], "prefix": str(grid.axes.suffix)})
 
 
 def names_of(grid: Grid) -> list[GridName]:

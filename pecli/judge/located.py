@@ -404,6 +404,8 @@ def _of_rows(pair: ArrayPair, change: RowChange, start: int, stop: int) -> Diffe
         off = orders.gaps(actual, made)
         if change.order is not None:
             off[change.order[places] == orders.UNKNOWN] = 0.0
+        if change.columns is not None:
+            off[:, change.columns == orders.UNKNOWN] = 0.0
         if change.half:
             off[off <= change.half + max(pair.within("stored"), pair.phases)] = 0.0
         columns = off.max(axis=0)
@@ -495,7 +497,8 @@ def _explained(pairs: list[ArrayPair], differing: list[ArrayPair], *, loose: boo
         if not all(_promising(pair, change) for pair in differing):
             continue
         found = [differences(pair, change, pair.most) for pair in differing]
-        unknown = change.order is not None and bool((change.order == orders.UNKNOWN).any())
+        moved = [at for at in (change.order, change.columns) if at is not None]
+        unknown = any((at == orders.UNKNOWN).any() for at in moved)
         left = unknown, sum(one.beyond for one in found)
         if left >= least or any(one.beyond > pair.most for pair, one in zip(differing, found, strict=True)):
             continue
@@ -521,6 +524,8 @@ def _promising(pair: ArrayPair, change: RowChange) -> bool:
     if actual.shape != made.shape:
         return False
     off = orders.gaps(actual, made)
+    if change.columns is not None:
+        off[:, change.columns == orders.UNKNOWN] = 0.0
     # twice the share that may be left in all: the sample is not the whole
     return bool(np.count_nonzero(off > pair.near + change.half) <= 2 * MAX_REST_SHARE * off.size + MAX_SINGLE)
 

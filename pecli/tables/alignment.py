@@ -20,8 +20,9 @@ from pecli.numbers.positions import Positions
 from pecli.numbers.rounding import floats
 from pecli.spec.catalogue import find
 from pecli.spec.declaration import Family
+from pecli.spec.plans import Waves
 from pecli.spec.recipe import split_recipe
-from pecli.spec.tabular import Tabular
+from pecli.spec.tabular import InMemory, Tabular
 from pecli.tables.layouts import LAYOUTS, cosines_and_sines
 from pecli.tables.parts import component_names, components_of
 from pecli.tables.request import FREQUENCIES, companion_name
@@ -377,10 +378,28 @@ def open_aligned(first: NamedSource, second: NamedSource, length: int) -> tuple[
         take_types(both)
         return both
     if first.is_recipe and (not second.is_recipe or (second.says_length and not first.says_length)):
-        other = open_alone(second, length)
+        other = _joined_columns(first, open_alone(second, length))
         return table_like(first, other), other
-    one = open_alone(first, length)
+    one = _joined_columns(second, open_alone(first, length))
     return one, table_like(second, one)
+
+
+def _joined_columns(source: NamedSource, other: Tabular) -> Tabular:
+    """Return columns sin0, cos0, .. of a text as one array, where a recipe has sines and cosines in one."""
+    assert source.recipe is not None
+    names = cosines_and_sines([array.name for array in other.arrays]) if getattr(other, "is_text", False) else ()
+    if len(names) != 2 or source.recipe.encoding.family is not Family.ABSOLUTE:
+        return other
+    plan = source.recipe.plan
+    if not isinstance(plan, Waves) or len(plan.bands) != 1:
+        return other
+    cos, sin = (np.asarray(other.read(name)) for name in names)
+    band, joined = plan.bands[0], np.zeros((len(cos), plan.width), np.result_type(cos, sin))
+    for columns, values in ((band.cos, cos), (band.sin, sin)):
+        if columns is None or joined[:, columns].shape != values.shape:
+            return other
+        joined[:, columns] = values
+    return InMemory({"array": joined})
 
 
 def open_alone(source: NamedSource, length: int, **options: Any) -> Tabular:

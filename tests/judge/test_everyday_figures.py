@@ -243,10 +243,11 @@ def test_bits_of_the_other_16_bit_type_are_named(kind, table, wide):
             read[name] = (
                 (bits.astype(np.uint32) << 16).view(np.float32) if kind != "float16" else read[name].astype("f4")
             )
-    said = f"{'b' * (kind == 'float16')}float16 whose bits were read as {kind}"
+    said = f"the bytes are those of {'b' * (kind == 'float16')}float16 values, read as {kind}"
     if not wide:
         found = pecli.identify(read)
         assert found.recipe and found.recipe.startswith(table.split(",")[0]) and said in str(found)
+    said = f"{'b' * (kind == 'float16')}float16 whose bits were read as {kind}"
     assert said in pecli.compare(read, table).findings[0].text
 
 

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 import pecli
+from pecli.judge.interpolation import WAYS
 from tests.judge.answers import (
     LAYOUTS,
     UNKNOWN,
@@ -360,3 +361,72 @@ def test_a_half_split_cache_whose_last_columns_are_cut_is_told(ask):
     ask("identify", "rank0.npz").says(
         "nearly rope:dim=128,base=500000,len=640,layout=half: columns 96 to 127 are missing"
     )
+
+
+def test_bytes_of_another_type_are_read_as_what_they_are(ask):
+    table = sinusoid(200, 128).astype("float32")
+    np.save("double.npy", table.view(np.float64))
+    ask("identify", "double.npy").says("sinusoidal:dim=128,len=200 (sure", "those of float32 values, read as float64")
+    ask("compare", "double.npy", "sinusoidal:dim=128,len=200").ends(1).says("different: the bytes are those of float32")
+
+
+def test_a_padded_batch_of_bloom_is_told_beside_one_without_padding(ask):
+    slopes, positions = get_slopes(8)[:, None, None], np.stack([np.maximum(np.arange(40) - 9, 0), np.arange(40)])
+    padded, plain = (np.concatenate([slopes * one for one in at]) for at in (positions, positions[[1, 1]]))
+    np.save("padded.npy", padded.astype("float32"))
+    np.save("plain.npy", plain.astype("float32"))
+    ask("identify", "padded.npy").says("nearly alibi:heads=8", "padding at position 0 in 1 of 2 copies")
+    ask("compare", "padded.npy", "plain.npy").ends(1).says("different: padding at position 0 in 1 of 2 copies")
+
+
+def test_time_steps_without_their_thousand_are_told(ask):
+    for name, steps in (("have.npy", np.linspace(1, 1 / 28, 28)), ("want.npy", np.linspace(1000, 1000 / 28, 28))):
+        phases = steps.astype("f4")[:, None] * frequencies(256).astype("f4")
+        np.save(name, np.concatenate([np.cos(phases), np.sin(phases)], axis=1))
+    ask("compare", "have.npy", "want.npy").ends(1).says("different: every position is 0.001 times the expected one")
+
+
+@pytest.mark.parametrize(("tokens", "said"), [("first", "resized"), ("last", "is last where it was expected first")])
+def test_grids_with_a_class_token_are_compared_with_the_usual_one(ask, tokens, said):
+    y, x = np.divmod(np.arange(14 * 14.0), 14)
+    grid = np.concatenate([part(p[:, None] * frequencies(32)) for p in (x, y) for part in (np.sin, np.cos)], axis=1)
+    if tokens == "first":
+        w = WAYS[2].weights(14, 18)
+        grid = np.einsum("ih,jw,hwc->ijc", w, w, grid.reshape(14, 14, -1)).reshape(18 * 18, -1)
+    zero = np.zeros((1, grid.shape[1]))
+    np.save("pos.npy", np.concatenate([zero, grid] if tokens == "first" else [grid, zero]).astype("float32"))
+    side = 18 if tokens == "first" else 14
+    ask("identify", "pos.npy").says(f"nearly sincos2d:dim=64,grid={side}x{side},prefix=1", said)
+
+
+def test_trained_numbers_beside_a_class_token_of_zeros_are_told(ask):
+    trained = np.random.default_rng(0).normal(0, 0.02, (1, 197, 64)).astype("float32")
+    np.savez("vit.npz", cls_token=np.zeros((1, 1, 64), "float32"), pos_embed=trained)
+    ask("identify", "vit.npz").says("the values of pos_embed look drawn at random or trained")
+
+
+def test_columns_of_sines_and_cosines_in_a_text_are_those_of_one_table(ask):
+    table = sinusoid(40, 4)
+    for name, rows in (("right.csv", np.arange(40)), ("sorted.csv", np.argsort(table[:, 0]))):
+        np.savetxt(name, table[rows], fmt="%.5f", delimiter=",", header="sin0,cos0,sin1,cos1", comments="")
+    ask("compare", "right.csv", "sinusoidal:dim=4").ends(1).says("rounded to 5 decimals").never("two arrays")
+    ask("compare", "right.csv", "sinusoidal:dim=4", "--digits", "5").ends(0)
+    ask("compare", "sorted.csv", "sinusoidal:dim=4").ends(1).says("the rows are in another order")
+
+
+def test_a_column_of_row_numbers_is_not_among_the_expected_ones(ask):
+    np.save("features.npy", np.column_stack([np.arange(100), sinusoid(100, 16)]))
+    ask("compare", "features.npy", "sinusoidal:dim=16").ends(1).says("column 0 is not among the expected ones")
+
+
+def test_a_spreadsheet_with_decimal_commas_and_row_numbers_is_read(ask):
+    rows = (";".join([str(k), *(f"{v:.5f}".replace(".", ",") for v in row)]) for k, row in enumerate(sinusoid(12, 6)))
+    with open("Tabelle.csv", "w") as file:
+        file.write("\n".join(["Position;d0;d1;d2;d3;d4;d5", *rows, ""]))
+    ask("identify", "Tabelle.csv").says("sinusoidal:dim=6,len=12 (sure: 5 decimals)")
+
+
+def test_rising_frequencies_are_told_of_an_unknown_table(ask):
+    phases = np.outer(np.arange(64, dtype="f4"), (10000.0 ** (np.arange(0, 64, 2) / 64)).astype("f4"))
+    np.savez("rope.npz", **{name: np.tile(getattr(np, name)(phases), 2) for name in ("cos", "sin")})
+    ask("identify", "rope.npz").says("nearly rope:dim=64: exponent 2i/d where -2i/d was expected")
