@@ -144,7 +144,7 @@ def _reread(table: Tabular) -> Identification | None:
 
     for note, other in reread(table):
         found = identify(other)
-        if found.recipe:
+        if found.confidence == "sure" and found.count > MIN_ROWS**2:  # few values could be any others
             return replace(found, notes=(note, *found.notes))
     return None
 
