@@ -497,8 +497,7 @@ def _explained(pairs: list[ArrayPair], differing: list[ArrayPair], *, loose: boo
         if not all(_promising(pair, change) for pair in differing):
             continue
         found = [differences(pair, change, pair.most) for pair in differing]
-        moved = [at for at in (change.order, change.columns) if at is not None]
-        unknown = any((at == orders.UNKNOWN).any() for at in moved)
+        unknown = any(at is not None and (at == orders.UNKNOWN).any() for at in (change.order, change.columns))
         left = unknown, sum(one.beyond for one in found)
         if left >= least or any(one.beyond > pair.most for pair, one in zip(differing, found, strict=True)):
             continue
@@ -621,11 +620,9 @@ def _changes(pairs: list[ArrayPair], differing: list[ArrayPair], *, loose: bool)
     yield from _orders(differing, near, loose=loose)
     if not loose:
         yield from _other_axes(differing)
-        yield from _resized(differing)
+        yield from _stretched(differing) if same else _resized(differing)
     if not same:
         return
-    if not loose:
-        yield from _stretched(differing)
     yield from _dropped(differing)
     for chosen in (*range(len(differing[0].sides)), -1):  # one axis at a time, from the rows on, then all
         regions = [_restricted(pair, chosen) for pair in differing]
