@@ -83,6 +83,7 @@ def allowed_by(options: Any) -> Tolerance:
 
 MAX_ULP = 1 << 24  # of a short report: values further apart have too little in common for units to mean anything
 MAX_REASONS, MAX_ARRAYS = 4, 4  # lines of a short report
+MAX_ROUNDING = 0.05  # beyond it, values of other shapes are at other places, and their counts say nothing
 
 
 HARMLESS = ("rounding", "dtype", "expected")  # kinds of findings that tell no fault
@@ -105,7 +106,7 @@ def difference_view(found: Comparison, names: tuple[str, str], *, every: bool = 
     reasons = [one.text for one in found.findings if one.text != cause]
     kind = next((one.kind for one in found.findings if one.text == cause), "place")
     other = [one for one in found.arrays if one.shapes[0] != one.shapes[1]]
-    moved = bool(other and found.total.beyond and kind not in ("place", "shape"))  # counts at equal places say nothing
+    moved = bool(other and found.total.max_abs > MAX_ROUNDING and kind not in ("place", "shape"))
     if moved:
         shapes = dict.fromkeys(" against ".join(map(shape_text, one.shapes)) for one in other)
         reasons += [f"the shapes are {'; '.join(shapes)}"]
@@ -115,8 +116,8 @@ def difference_view(found: Comparison, names: tuple[str, str], *, every: bool = 
         reasons.append(found.verdict.removeprefix("different: ").replace(" values", kind, 1))
     if len(found.arrays) == 1 and (part := {"cos", "sin"}.intersection(found.arrays[0].names)):
         reasons = list(dict.fromkeys([*reasons, f"compared: {min(part)} alone"]))
-    if len(reasons) > MAX_REASONS and not every:
-        reasons[MAX_REASONS - 1 : -1] = [f"and {len(reasons) - MAX_REASONS} more reasons, with --all"]
+    if (left := len(reasons) - MAX_REASONS) > 0 and not every:
+        reasons[MAX_REASONS - 1 : -1] = [f"and {left} more reason{'s' * (left > 1)}, with --all"]
     items: list[Item] = [Verdict(first, found.equal), *(f"  {text}" for text in reasons)]
     odd = found.total.nan.as_dict() or found.total.infinite.as_dict()
     if every or (not moved and not found.equal and (found.total.unequal or odd)):

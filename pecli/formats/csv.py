@@ -34,7 +34,7 @@ SHOWN = 40  # characters of a cell in a message
 SKIPPED = re.compile(rb"(?:[ \t]*+\r?\n|#[^\r\n]*+\r?\n)++")  # blank lines and comments
 MARK = b"\xef\xbb\xbf"  # what some programs put before UTF-8
 NUMBER = re.compile(r"\s*[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?|inf(?:inity)?|nan)\s*", re.ASCII | re.IGNORECASE)
-DECIMAL_COMMAS = re.compile(rb"(?=.*,)(?=.*;)(?:\s*-?\d*(?:,\d+(?:e[-+]?\d+)?)?(?:;|\s*$))+", re.IGNORECASE)
+DECIMAL_COMMAS = re.compile(rb"(?=.*,)(?=.*;)(?:\s*+-?\d*+(?:,\d++(?:e[-+]?\d++)?)?\s*+(?:;|$))++", re.IGNORECASE)
 MIN_COUNTED = 3  # rows by which a first column is known to count them
 MIN_BEND = 1e-3  # of the range of a column that does not rise evenly; one printed with 4 digits is off by 1e-4
 

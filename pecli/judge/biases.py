@@ -383,9 +383,18 @@ def measured_of(table: Tabular) -> str | None:
         return f"every value is {low}" if lines.count * lines.width > 1 else f"a single number, {low}"
     if lines.count * lines.width == 2:
         return None
+    if len(lines.shape) > 2 and all((rows == rows[:1, :1]).all() for rows in _matrices(lines)):
+        many = lines.count // lines.shape[-2]
+        return f"two values, {low} and {high}: each of {many} channels holds one of them, all positions are the same"
     what = "a mask of two values" if {"0", "-inf"} & {low, high} else "two values"
     text = f"{what}, {low} and {high}: {_mask_pattern(lines, distinct[1], low, high)}"
     return text if lines.low is None else text.replace("-inf", lines.low_text)
+
+
+def _matrices(lines: Lines) -> Iterator[Floats]:
+    """Yield the matrices of the last two axes."""
+    side = lines.shape[-2]
+    yield from (lines.read(start, start + side) for start in range(0, lines.count, side))
 
 
 def _ramp(values: Floats, lines: Lines) -> str:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import contextlib
 import math
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,6 +21,8 @@ from pecli.tables.figures import Tolerance
 from pecli.tables.table import Table
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from pecli.judge.description import Identification
     from pecli.judge.planes import Floats
 
@@ -106,12 +108,14 @@ def _reasons(table: Tabular, found: Identification) -> Iterator[str]:
 
 def _usual(table: Tabular) -> Iterator[str]:
     """Yield what an unknown table is compared with, with the sizes that its shape gives."""
+    from pecli.judge.biases import Lines
+
     shapes = [[side for side in array.shape if side != 1] for array in table.arrays]
     if len(shapes) == 1 and len(shapes[0]) == 1:
         yield f"alibi:heads={shapes[0][0]},form=slopes"
     if not shapes or min(map(len, shapes)) < 2 or min(min(shape[-2:]) for shape in shapes) < MIN_ROWS:
         return
-    (first, *more), start = shapes[0], table.read_rows([table.arrays[0].name], 0, 1)[table.arrays[0].name]
+    first, *more = shapes[0]
     yield from ("sinusoidal", "rope", *[f"rope:dim={more[-1]}"] * (more[-1] % 2 == 0))
     for tokens in (0, 1):
         side = math.isqrt(first - tokens)
@@ -119,7 +123,7 @@ def _usual(table: Tabular) -> Iterator[str]:
             yield f"sincos2d:grid={side}x{side}{',prefix=1' * tokens}"
     if len(more) == 2 or more == [first]:
         yield f"alibi:heads={first}" if len(more) == 2 else "alibi"
-    if start.dtype.kind in "iu" or (start == np.rint(start)).all():
+    if not table.arrays[0].dtype.startswith("complex") and Lines(table, table.arrays[0].name).integral:
         yield from ("t5:form=index", "t5:bidirectional=false,form=index")
         heights = (height for height in range(2, first // 2 + 1) if more == [first] and not first % height)
         yield from (f"window:grid={height}x{first // height}" for height in heights)
@@ -139,10 +143,10 @@ def _resembled(table: Tabular, recipes: Iterable[str]) -> Iterator[tuple[str, li
 
 def _reread(table: Tabular) -> Identification | None:
     """Return the identification of a table whose bits were read as another type."""
-    from pecli.judge.explain import reread
+    from pecli.judge.explain import as_other_types
     from pecli.judge.identify import identify
 
-    for note, other in reread(table):
+    for note, other in as_other_types(table):
         found = identify(other)
         if found.confidence == "sure" and found.count > MIN_ROWS**2:  # few values could be any others
             return replace(found, notes=(note, *found.notes))
@@ -156,16 +160,16 @@ def _each_alone(table: Tabular) -> tuple[str, ...]:
     if len(table.arrays) != 2 or is_large(table):
         return ()
     found = {array.name: identify(InMemory({array.name: table.read(array.name)})) for array in table.arrays}
-    sure = all(one.confidence == "sure" for one in found.values())
-    texts = (f"'{name}' alone is {one.recipe}" for name, one in found.items())
-    return ("the arrays do not belong together", *texts) if sure else ()
+    if any(one.confidence != "sure" for one in found.values()):
+        return ()
+    if len({one.recipe for one in found.values()}) == 1:
+        names, first = " and ".join(f"'{name}'" for name in found), next(iter(found.values()))
+        return (f"{names} each hold {first.recipe}", *first.notes)
+    return ("the arrays do not belong together", *(f"'{name}' alone is {one.recipe}" for name, one in found.items()))
 
 
 def _recipe_of_half(table: Tabular) -> str | None:
-    """Return the recipe of the last or the first half of the rows, such as those behind padding, from position 0.
-
-    Of columns that begin again, of which some may be cut off, it is that of the first ones in two halves.
-    """
+    """Return the recipe of the last or the first half of the rows, such as those behind padding, from position 0."""
     from pecli.judge.identify import ANGLES, MIN_SURE_ROWS, identify, is_large
 
     if (
@@ -176,16 +180,25 @@ def _recipe_of_half(table: Tabular) -> str | None:
         return None
     wholes = {array.name: table.read(array.name) for array in table.arrays}
     rows = {name: whole.reshape(-1, *whole.shape[-2:])[0] for name, whole in wholes.items()}
-    first = next(iter(rows.values()))
-    again = 1 + np.flatnonzero((first[:, 1:] == first[:, :1]).all(axis=0))
-    if len(again) and again[0] > 1 and again[0] * 2 > first.shape[-1]:
-        own = identify(InMemory({name: values[:, : again[0]] for name, values in rows.items()}))
-        family = CATALOGUE[split_recipe(own.recipe)[0]].family if own.recipe else None
-        if own.confidence == "sure" and family is Family.ROTARY and "layout" not in f"{own.recipe}":
-            return f"{own.recipe},layout=half"
+    if whole := _recipe_of_first_columns(rows):
+        return whole
     for half in (1, 0):
         own = identify(InMemory({name: np.array_split(values, 2)[half] for name, values in rows.items()}))
         of_waves = own.recipe and CATALOGUE[split_recipe(own.recipe)[0]].declares("identify_waves")
         if own.confidence == "sure" and own.recipe and of_waves and ANGLES not in own.notes:
             return re.sub(",(len|start)=[^,]+", "", own.recipe)
     return None
+
+
+def _recipe_of_first_columns(rows: Mapping[str, NDArray[Any]]) -> str | None:
+    """Return the half-split recipe of the columns before those that begin again, of which some are cut off."""
+    from pecli.judge.identify import identify
+
+    first = next(iter(rows.values()))
+    again = 1 + np.flatnonzero((first[:, 1:] == first[:, :1]).all(axis=0))
+    if not len(again) or not again[0] < first.shape[-1] < again[0] * 2 or again[0] < 2:
+        return None
+    own = identify(InMemory({name: values[:, : again[0]] for name, values in rows.items()}))
+    if own.confidence != "sure" or not own.recipe or "layout" in split_recipe(own.recipe)[1]:
+        return None
+    return f"{own.recipe},layout=half" if CATALOGUE[split_recipe(own.recipe)[0]].family is Family.ROTARY else None

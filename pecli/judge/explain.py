@@ -15,7 +15,7 @@ import numpy as np
 from pecli.errors import PecliError
 from pecli.formats.decimals import digits_text, how_printed, printed_digits
 from pecli.judge.bias_differences import bias_differences
-from pecli.judge.description import COPIES, factor_text, harmless
+from pecli.judge.description import COPIES, Identification, factor_text, harmless
 from pecli.judge.difference import Expected, key_lines, mistaken_tables, other_frequencies, wave_differences
 from pecli.judge.grid_differences import grid_differences
 from pecli.judge.identify import HIDING, MAX_FREQUENCY_DIGITS, PAIRS, identify, identify_vector, is_large
@@ -62,8 +62,8 @@ def explain(actual: Tabular, expected: Tabular, found: Comparison) -> list[Findi
             return row
         if is_still(actual) and not is_still(expected):
             return [Finding("frequency", STILL)]
-        whole = [any(one.dtype in GRIDS for one in table.arrays) for table in (actual, expected)] == [False, True]
-        if whole and (bits := _as_bits(actual, expected)):
+        of_floats = [any(one.dtype in GRIDS for one in table.arrays) for table in (actual, expected)]
+        if of_floats == [False, True] and (bits := _as_bits(actual, expected)):
             return bits
         pairs = matched_views(actual, expected) if found.complete and not found.remarks else []
         is_rare = found.total.beyond <= MAX_REST_SHARE * found.total.compared
@@ -109,7 +109,7 @@ BITS = {
 STORED = {"bfloat16": np.uint16, "float16": np.float16, "float32": np.float32, "float64": np.float64}
 
 
-def reread(table: Tabular) -> Iterator[tuple[str, Tabular]]:
+def as_other_types(table: Tabular) -> Iterator[tuple[str, Tabular]]:
     """Yield a small table with its bytes read as another type, and what is said of that."""
     kind = table.arrays[0].dtype if len({array.dtype for array in table.arrays}) == 1 and not is_large(table) else ""
     for other in BITS.get(kind, ()):
@@ -123,7 +123,7 @@ def reread(table: Tabular) -> Iterator[tuple[str, Tabular]]:
 
 def _as_bits(actual: Tabular, expected: Tabular) -> list[Finding]:
     """Return that bytes were read as another type than the expected values', and how these differ; else []."""
-    for text, other in reread(actual):
+    for text, other in as_other_types(actual):
         if any(left.plain_shape != right.plain_shape for left, right in matched_views(other, expected)):
             continue
         findings = explain(other, expected, compare_tables(other, expected))
@@ -508,11 +508,12 @@ def _located(actual: Tabular, expected: Tabular, *, tensors: bool = False) -> li
     named = list[Finding]()
     if isinstance(expected, Table):
         named = _padded(actual, expected) or _described_printed(actual, expected)
-    if named := named or _scaled_positions(actual, expected) or other_frequencies(actual, expected):
+    same = all(left.plain_shape == right.plain_shape for left, right in pairs)
+    own = identify(actual) if same and not named else None
+    if named := named or _scaled_positions(own, expected) or other_frequencies(actual, expected):
         return named
-    if any(left.plain_shape != right.plain_shape for left, right in pairs):
+    if own is None:
         return _as_bits(actual, expected) or findings
-    own = identify(actual)
     if own.recipe is None or own.confidence == "unknown":
         return findings
     table = _parsed(own.recipe)
@@ -546,16 +547,17 @@ def _other_positions(table: Table, expected: Tabular) -> list[Finding]:
     return [Finding("rows", ", ".join(texts))]
 
 
-def _scaled_positions(actual: Tabular, expected: Tabular) -> list[Finding]:
+def _scaled_positions(found: Identification | None, expected: Tabular) -> list[Finding]:
     """Return how many times the expected ones all positions of the same recipe are; [] of other tables."""
-    have, want = (_parsed(identify(table).recipe) for table in (actual, expected))
-    if have is None or want is None or have.source != want.source or have.part.count != want.part.count:
+    have = _parsed(found.recipe) if found is not None else None
+    if have is None or not isinstance(have.plan, Waves) or have.plan.axes:
         return []
-    if not isinstance(want.plan, Waves) or want.plan.axes:
+    want = expected if isinstance(expected, Table) else _parsed(identify(expected).recipe)
+    if want is None or have.source != want.source or have.part.count != want.part.count:
         return []
     own, meant = (table.part.numbers(0, table.part.count) for table in (have, want))
-    ratio = float(near(float(np.median(own[meant != 0] / meant[meant != 0])), MAX_FACTOR_GAP))
-    if ratio in (0.0, 1.0) or not np.allclose(own, ratio * meant, MAX_FACTOR_GAP, 0):
+    ratio = float(near(float(own[-1] / meant[-1]), MAX_FACTOR_GAP)) if own[-1] * meant[-1] else 1.0
+    if ratio == 1 or not np.allclose(own, ratio * meant, MAX_FACTOR_GAP, 0):
         return []
     return [Finding("factor", f"every position is {factor_text(ratio)} times the expected one")]
 
@@ -631,7 +633,8 @@ def random_words(part: str) -> str:
 def random_parts(table: Tabular, *, drawn: bool = False) -> list[str]:
     """Return which values are as unrelated as drawn numbers: all, or those of some heads or arrays; [] of none.
 
-    With `drawn` all must be, and all columns have one distribution besides, not that of sines in another order.
+    With `drawn` all must be, and all columns have one distribution besides, not that of sines in another order; arrays
+    of zeros, or of one row, are left out.
     """
     planes = {array.name: planes_of(table, array) for array in table.arrays}
     if drawn:

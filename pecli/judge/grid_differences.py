@@ -109,7 +109,9 @@ def _arranged(found: list[Finding], grid: grids.Grid, expected: Table) -> list[F
         text = COPIES.format(many) if alike else f"{UNLIKE}; the first is compared"
         own += [Finding("batch", text)] * (many > 1)
     if grid.reading is not None and grid.reading.layout in grids.JOINED:
-        own.append(Finding("layout", f"{grid.reading.layout}: {shapes}"))
+        want, have = expected.request.layout, grids.pairing_of(grid.reading)
+        other = f", {have} where {want} was expected" * ({want, have} == {"half", "interleaved"})
+        own.append(Finding("layout", f"{grid.reading.layout}{other}: {shapes}"))
     later = [one for one in found if one.kind == "rounding"]
     return [*(one for one in found if one not in later), *own, *later]
 
@@ -118,7 +120,7 @@ def _same(grid: grids.Grid, expected: Table, found: Comparison) -> list[Finding]
     """Return the rounding, or the few corrupted values, that explain all differences; None where there are others."""
     name = grids.fitted(grid, expected.source.encoding.name, Named(expected.source.keys(), np.empty(0)))
     want = "half-axis" if expected.source.keys().get("halves") == "axis" else expected.request.layout
-    layouts = {want, "" if grid.reading is None else grid.reading.layout}
+    layouts = {want, "" if grid.reading is None else grids.pairing_of(grid.reading)}
     if name is None or (len(layouts) > 1 and layouts <= PAIRINGS):
         return None
     dtype, tally = grid.view.dtype, grids.compare_all(grid, name.pairs)

@@ -241,6 +241,13 @@ def _joined(values: Floats) -> Iterator[Reading]:
         yield _of_one(values, JOINED[1 + sines_first], places[sines_first], places[1 - sines_first])
 
 
+def pairing_of(reading: Reading) -> str:
+    """Return the layout of a reading, of cosines and sines in one array that of the columns in which each stands."""
+    if reading.layout not in JOINED[1:]:
+        return reading.layout
+    return "half" if reading.cos_at[0].index[1] == reading.cos_at[0].index[0] + 1 else "interleaved"
+
+
 def _doubled(reading: Reading) -> Iterator[Reading]:
     """Yield a table whose columns are blocks of two equal halves each, as one with each pair once."""
     assert reading.sin is not None

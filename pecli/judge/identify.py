@@ -651,10 +651,11 @@ def structure_notes(name: waves.WaveName) -> Iterator[str]:
         yield f"each angle stands twice ({'half-split' if measured.reading.layout == 'angles-half' else 'interleaved'})"
     for phrase, factor in UNITS:
         if abs(float(name.step) / float(factor) - 1) < MAX_BASE_ERROR:
-            yield phrase
+            yield phrase.replace("the expected one", "that of whole positions")
     if name.named.keys.get("base") == "1":
         yield "every frequency is 1: all pairs are the same"
-    if CATALOGUE[name.encoding].family is Family.ROTARY and measured.reading.layout == "alternate":
+    is_plain = CATALOGUE[name.encoding].family is Family.ROTARY and name.named.keys.keys() <= {"dim", "base"}
+    if is_plain and measured.reading.layout == "alternate":
         yield "the same as a sinusoidal table whose sines and cosines are exchanged"
     if measured.reading.is_alone:
         yield LONE_WORDS[name.phase]

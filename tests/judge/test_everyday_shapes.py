@@ -430,3 +430,31 @@ def test_rising_frequencies_are_told_of_an_unknown_table(ask):
     phases = np.outer(np.arange(64, dtype="f4"), (10000.0 ** (np.arange(0, 64, 2) / 64)).astype("f4"))
     np.savez("rope.npz", **{name: np.tile(getattr(np, name)(phases), 2) for name in ("cos", "sin")})
     ask("identify", "rope.npz").says("nearly rope:dim=64: exponent 2i/d where -2i/d was expected")
+
+
+def test_two_arrays_of_the_same_angles_belong_together(ask):
+    phases = np.tile(np.outer(np.arange(256), frequencies(128, 5e5)), 2).astype("float32")
+    np.savez("rope.npz", cos=phases, sin=phases)
+    ask("identify", "rope.npz").says("'cos' and 'sin' each hold rope:dim=128,base=500000", "angles in radians").never(
+        "do not belong together"
+    )
+
+
+def test_channels_of_one_value_are_no_mask(ask):
+    np.save("pos.npy", np.broadcast_to((np.arange(64) % 2)[None, :, None, None], (1, 64, 20, 20)).astype("float32"))
+    ask("identify", "pos.npy").says("each of 64 channels holds one of them, all positions are the same").never("mask")
+
+
+def test_half_split_columns_beside_sines_and_cosines_in_one_array_are_not_interleaved(ask):
+    table = pecli.table("rope2d:dim=64,grid=16x12,convention=dinov3,layout=half")
+    np.save("timm.npy", np.concatenate([table["sin"], table["cos"]], axis=1))
+    recipe = "rope2d:convention=dinov3,dim=64,grid=16x12"
+    ask("compare", "timm.npy", f"{recipe},layout=half").ends(1).says("harmless")
+    ask("compare", "timm.npy", f"{recipe},layout=interleaved").ends(1).says("half where interleaved was").never(
+        "harmless"
+    )
+
+
+def test_rows_that_are_cut_off_leave_the_others_counted(ask):
+    np.save("short.npy", sinusoid(100, 64) * np.float32(1 + 2e-7))
+    ask("compare", "short.npy", "sinusoidal:dim=64,len=128").ends(1).says("rows 100 to 127 are missing", "max abs")
