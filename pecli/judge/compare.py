@@ -53,10 +53,27 @@ def compare(a: Tabular, b: Tabular, tolerance: Tolerance | None = None, progress
     def findings(seen: Comparison) -> list[Finding]:
         from pecli.judge.explain import explain  # equal tables load none of it
 
-        return explain(b, a, seen.reversed) if computed else explain(a, b, seen)
+        return _accepted(a, b, explain(b, a, seen.reversed) if computed else explain(a, b, seen), seen)
 
     found.explain = findings
     return found
+
+
+def _accepted(a: Tabular, b: Tabular, findings: list[Finding], found: Comparison) -> list[Finding]:
+    """Add the option that accepts a rounding, to decimals or to a narrow type, if it is all that differs."""
+    most, kind = found.total.max_abs, findings[0].kind if findings else ""
+    if not found.complete or any(one.kind != "expected" for one in findings[1:]):
+        return findings
+    if kind == "type" and found.total.max_ulp <= 1:
+        tolerance, option = Tolerance(ulp=1), "--ulp 1"
+    elif kind == "decimals" and 0 < most < 0.5:
+        digits = math.floor(-math.log10(2 * most))
+        tolerance, option = Tolerance.printed(digits), f"--digits {digits}"
+    else:
+        return findings
+    if not compare_tables(a, b, tolerance).equal:
+        return findings
+    return [findings[0]._replace(text=f"{findings[0].text}; {option} accepts it"), *findings[1:]]
 
 
 def explained(a: Tabular, b: Tabular) -> list[Finding]:

@@ -45,7 +45,8 @@ from pecli.tables.views import ArrayView, copies_of, matched_views, pair_views, 
 
 def explain(actual: Tabular, expected: Tabular, found: Comparison) -> list[Finding]:
     """Return why a table differs from the expected one, the cause first."""
-    if found.arrays and found.complete and not found.total.beyond:
+    other = {one.kind for one in found.remarks} - {"arrays", "dtype"}
+    if found.arrays and not found.total.beyond and (found.complete or not other):  # at most arrays are missing
         return []
     with np.errstate(all="ignore"):  # a file may hold any number
         left, right = _differing(actual, expected, found)

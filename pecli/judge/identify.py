@@ -96,7 +96,7 @@ def _named(values: Floats, dtype: str, array: str) -> Identification | None:
         return None
     cost, worst, recipe, kind, how = min(found)
     confidence = "sure" if len(values) >= MIN_SURE_FREQUENCIES and cost <= MAX_SURE_COST else "likely"
-    which = "the exact one" if kind == "exact" else f"what {kind} arithmetic gives"
+    which = f"the exact one, rounded to {dtype}" if kind == "exact" else f"what {kind} arithmetic gives"
     close = (f"each within {worst:g} ulp of {which}",) if worst else ()
     equal = None if worst else 1.0
     if worst > waves.MAX_FREQUENCY_UNITS and printed is not None:
@@ -629,7 +629,8 @@ def arithmetic_note(name: waves.WaveName, found: Tally) -> str:
         most = found.residual + EPSILON["float64"] * name.magnitude  # the exact ones were rounded, too
         return f"float64 rounding: the {one}s are within {limit(most, 2)} of the exact ones"
     every = f"every {one}" if not found.unexplained else f"{fit:,} {one}s"
-    near = f"within {max(1, round(found.worst))} ulp" if found.worst < MAX_ULP_NAMED else "within rounding"
+    units = math.ceil(found.worst) if way.name == "exact" else max(1, round(found.worst))  # of an unrounded value
+    near = f"within {units} ulp" if found.worst < MAX_ULP_NAMED else "within rounding"
     if way.name == "exact":
         return f"{every} {near} of the exact one, {percent(found.equal / found.count, 2)} equal"
     return f"{every} {near} of what {way.words()} give; up to {limit(found.residual, 2)} from the exact values"
@@ -659,6 +660,8 @@ def structure_notes(name: waves.WaveName) -> Iterator[str]:
         yield "the same as a sinusoidal table whose sines and cosines are exchanged"
     if measured.reading.is_alone:
         yield LONE_WORDS[name.phase]
+        if name.phase == "sin" and measured.reading.layout == "interleaved":
+            yield "the same as a sinusoidal table with sines in every column: the cosines are missing"
     elif name.phase or (name.is_ordered and measured.swapped):
         exchanged = measured.swapped if name.is_ordered else name.quarter % 2 == 1
         if backward_negated(name):

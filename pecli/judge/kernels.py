@@ -492,7 +492,8 @@ def unlike_rotations(y: Floats, right: Floats, dtype: str, explained: Explained)
     for axis in several:
         at = np.flatnonzero(wrong.any(axis=tuple(k for k in range(wrong.ndim) if k != axis)))
         if 0 < len(at) < y.shape[axis] - 1:  # all but the first are the rows
-            where = indices(("batch" if axis == 0 else "head") if y.ndim == 4 else "block", at, y.shape[axis])
+            where = indices("batch", at, y.shape[axis]) if axis == 0 and y.ndim == 4 else ""
+            where = where or f"axis {axis}, {indices('index', at, y.shape[axis])}"  # heads or rows: nothing says which
             part = unlike_rotations(y.take(at, axis), right.take(at, axis), dtype, explained)
             return [one._replace(text=f"{where}: {one.text}") for one in part]
     length, expected = (np.linalg.norm(values, axis=-1) for values in (y, right))

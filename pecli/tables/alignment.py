@@ -254,8 +254,10 @@ def _forms(source: NamedSource, other: Tabular) -> list[Form]:
             return [*whole, *alone]
         frequencies: Form = ({"layout": "angles", "start": 1, "length": 1}, None)  # the angles of position 1
         return [frequencies] if _are_frequencies(source, other) else [*whole, *alone, frequencies]
+    names = [array.name for array in other.arrays]
+    if names == ["bias"] and source.recipe.values.get("weights") and "form" not in given:  # not the index beside it
+        return [({}, "bias")]
     if family.pairs and "form" not in given:
-        names = [array.name for array in other.arrays]
         shape = [side for side in other.arrays[0].shape if side != 1]
         likely = ["index"] if names == ["index"] else ["slopes"] if len(shape) == 1 else ["dense"]
         forms = dict.fromkeys([*likely, "dense", "distance", "slopes", "index"])

@@ -792,6 +792,26 @@ def test_heads_that_are_exchanged_with_queries_are_no_batch(ask):
     ask("compare", "t.npy", "t5:heads=6,weights=w.npy,len=60").ends(1).says("axes are exchanged").never("copies")
 
 
+def test_tokens_of_two_rotated_files_are_no_heads(ask):
+    """A chunk of decoding whose positions start again at 0, in a model with two heads."""
+    x, w = np.random.default_rng(5).normal(size=(1, 2, 48, 64)), 10000.0 ** (-np.arange(32) / 32)
+    for name, positions in (("all.npy", np.arange(48)), ("chunk.npy", np.arange(48) % 32)):
+        c, s = (f(positions[:, None] * w) for f in (np.cos, np.sin))
+        a, b = x[..., :32], x[..., 32:]
+        np.save(name, np.concatenate([a * c - b * s, b * c + a * s], -1).astype(np.float32))
+    said = "axis 2, indices from 32 on: positions are 32 earlier"
+    ask("compare", "chunk.npy", "all.npy").ends(1).says(said).never("heads")
+
+
+def test_a_bias_of_weights_needs_no_index_beside_it(ask):
+    np.save("w.npy", np.random.default_rng(2).normal(size=(32, 6)).astype(np.float32))
+    ask("generate", "t5:heads=6,weights=w.npy,len=60", "-q", "-o", "b.npz")
+    bias = np.load("b.npz")["bias"]
+    np.savez("t.npz", bias=bias[None])
+    ask("compare", "t.npz", "t5:heads=6,weights=w.npy").ends(0).says("same")
+    ask("compare", "t.npz", "b.npz").ends(1).says("only the second has 'index'").never("other values")
+
+
 def test_key_positions_that_are_one_too_large_are_told_of_every_query(ask):
     recipe = "alibi:heads=8,bias=key-position,mask=causal,len=16"
     ask("generate", f"{recipe},start=1", "-o", "k.npy")

@@ -69,7 +69,21 @@ def test_decimals_of_the_exact_values_are_that_and_nothing_else(pecli, tmp_path)
     """0.999995000004 is printed as 1.00000; rounded to float32 first it would be 0.99999."""
     np.savetxt(tmp_path / "t.csv", SINUSOID, fmt="%.5f", delimiter=",")
     lines = pecli("compare", "t.csv", "sinusoidal:dim=32").stdout.splitlines()
-    assert lines[0] == "different: all values are rounded to 5 decimals" and "values differ" in lines[1]
+    assert (
+        lines[0] == "different: all values are rounded to 5 decimals; --digits 5 accepts it"
+        and "values differ" in lines[1]
+    )
+
+
+def test_the_option_that_accepts_a_rounding_does(pecli, tmp_path):
+    np.savetxt(tmp_path / "t.csv", SINUSOID, fmt="%.5f", delimiter=",")
+    assert pecli("compare", "t.csv", "sinusoidal:dim=32", "--digits", "5").returncode == 0
+    values = np.random.default_rng(0).normal(size=(64, 32)).astype(np.float32)
+    np.save(tmp_path / "a.npy", values.astype(np.float16))
+    np.save(tmp_path / "b.npy", values)
+    said = pecli("compare", "a.npy", "b.npy").stdout
+    assert "the values were rounded to float16, the expected ones were not" in said and "; --ulp 1 accepts it" in said
+    assert pecli("compare", "a.npy", "b.npy", "--ulp", "1").returncode == 0
 
 
 def test_what_numpy_prints_is_identified(pecli, tmp_path):
