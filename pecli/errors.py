@@ -164,6 +164,15 @@ class BadFile(FileError):
     """A file that cannot be read as the format it claims to have."""
 
 
+class SeveralLayers(BadFile):
+    """A model's config whose layers have different tables, where one table is needed; `kinds` names the layers."""
+
+    def __init__(self, path: object, kinds: Iterable[str]) -> None:
+        self.kinds = tuple(kinds)
+        names = ", ".join(self.kinds)
+        super().__init__(path, f"has layers with different tables: choose one with --layer-type ({names})")
+
+
 class WriteFailed(FileError):
     """A file that could not be written; nothing of it is left behind."""
 

@@ -14,7 +14,7 @@ from pecli.cli.plot import check_plot, show_charts
 from pecli.cli.terminal.items import LEFT, RIGHT, Fact, Item, ScreenTable, Verdict, grid, shapes_text, size_text
 from pecli.cli.terminal.output import tell
 from pecli.cli.terminal.screen import answer, progress_for
-from pecli.errors import BadParameter, BadRecipe, MissingParameter
+from pecli.errors import BadParameter, BadRecipe, MissingParameter, SeveralLayers
 from pecli.formats.paths import Kind, kind_of
 from pecli.numbers.decimals import parse_number
 from pecli.numbers.printing import figure, shortest_text
@@ -412,13 +412,13 @@ def _compare_values(texts: Sequence[str], options: CompareOptions) -> int:
 
 
 def _read(text: str, texts: Sequence[str], layer_type: str | None) -> NamedSource:
-    """Read a source: a config by its kind of layer; a recipe without its size takes the size of the first file."""
+    """Read a source; what a recipe or a config leaves open, its size or the kind of layer, fits the first file."""
     from pecli.tables.alignment import read_with_size
 
     choice = {"layer_type": layer_type} if layer_type is not None and kind_of(text) is Kind.CONFIG else {}
     try:
         return read_source(text, **choice)
-    except MissingParameter:
+    except (MissingParameter, SeveralLayers):
         for other in texts:
             if kind_of(other) is Kind.FILE:
                 return read_with_size(text, open_source(other))
@@ -443,16 +443,18 @@ def _two(sources: Sequence[NamedSource], tolerance: Tolerance, options: CompareO
         for word, (one, other) in (("positions", lengths), ("pairs", pairings))
         if one and other and one != other
     ]
-    sides = ((first, a), (second, b))
+    sides, taken = ((first, a), (second, b)), [source.note for source in sources if source.note]
 
     def result() -> dict[str, Any]:
-        return {"sources": [first.text, second.text], **({"models": models} if models else {}), **found.as_dict()}
+        stated = {name: texts for name, texts in (("models", models), ("notes", taken)) if texts}
+        return {"sources": [first.text, second.text], **stated, **found.as_dict()}
 
     def view() -> list[Item]:
         items = difference_view(found, ("A", "B"), every=options.all)
         named = [Fact(name, f"{source.text}   {shapes_text(table.arrays)}", 4)
                  for name, (source, table) in zip("AB", sides, strict=True)]  # fmt: skip
         items[1:1] = [*(named if options.all else []), *(f"  the models differ: {text}" for text in models)]
+        items[1:1] = [f"  {text}" for text in taken]
         items += [f"  {line}" for array in found.arrays for line in details(array)] if options.all else []
         return items + ([line for two in sides for line in _taken_layout(*two)] if found.equal else [])
 

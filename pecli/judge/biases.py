@@ -24,7 +24,7 @@ from pecli.spec.catalogue import CATALOGUE
 from pecli.spec.hooks import Values
 from pecli.spec.profiles import MIN_SHARE_ALIKE, Candidate, Profile
 from pecli.spec.recipe import Recipe, join_recipe, split_recipe
-from pecli.spec.tabular import Tabular
+from pecli.spec.tabular import Tabular, View
 from pecli.tables.table import Table
 
 # Values compared at once: their temporaries take some 50 MB.
@@ -356,13 +356,16 @@ MAX_SIDE = 2048
 
 
 def measured_of(table: Tabular) -> str | None:
-    """Return the description of a single array with at most two distinct values or a ramp; None for any other file.
+    """Return the description of an array with at most two distinct values or a ramp; None for any other file.
 
-    A ramp may stand in every column.
+    A ramp may stand in every column; of several arrays, all have the same description.
     """
-    if len(table.arrays) != 1 or table.arrays[0].dtype.startswith("complex"):
+    if not table.arrays or table.arrays[0].dtype.startswith("complex"):
         return None
-    (array,) = table.arrays
+    array, *more = table.arrays
+    if more:
+        text = measured_of(View(table, [array]))
+        return text if text and all(measured_of(View(table, [one])) == text for one in more) else None
     if 0 in array.shape:
         return "the array is empty"
     lines = Lines(table, array.name)

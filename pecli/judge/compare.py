@@ -176,12 +176,15 @@ def _each_alone(table: Tabular) -> tuple[str, ...]:
 
     if len(table.arrays) != 2 or is_large(table):
         return ()
-    found = {array.name: identify(InMemory({array.name: table.read(array.name)})) for array in table.arrays}
+    values = {array.name: table.read(array.name) for array in table.arrays}
+    found = {name: identify(InMemory({name: array})) for name, array in values.items()}
     if any(one.confidence != "sure" for one in found.values()):
         return ()
     if len({one.recipe for one in found.values()}) == 1:
         names, first = " and ".join(f"'{name}'" for name in found), next(iter(found.values()))
-        return (f"{names} each hold {first.recipe}", *first.notes)
+        one, other = values.values()
+        hold = "hold the same values:" if np.array_equal(one, other) else "each hold"
+        return (f"{names} {hold} {first.recipe}", *first.notes)
     return ("the arrays do not belong together", *(f"'{name}' alone is {one.recipe}" for name, one in found.items()))
 
 

@@ -264,7 +264,7 @@ def _edited(found: Integers, count: int, unit: str) -> tuple[str, Integers] | No
             parts.append(f"{units_from(run.first, unit)} start again at {unit} 0" if again else twice)
         elif gap and run.first == 0:
             left_out = True
-            text = f"the first {unit} is what was expected at {unit} {gap}"
+            text = f"{unit} 0 holds what was expected at {unit} {gap}{', and so on' if run.places > 1 else ''}"
             parts.append(f"{span(0, gap - 1, unit)} {_are(gap)} missing" if n == count - gap else text)
         elif gap and not put and not (end and n == count and parts):  # rows put in push the last ones out
             left_out = left_out or not end

@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
-from pecli.errors import BadFile, BadParameter, UnknownName
+from pecli.errors import BadFile, BadParameter, SeveralLayers, UnknownName
 
 # The release of transformers whose reading this is.
 VERSION = "5.23"
@@ -210,8 +210,7 @@ class ConfigReading:
             return self._as(next(iter(positional.values())), encoding)
         found = list({one.identity: one for one in positional.values()}.values())
         if len(found) > 1:
-            names = ", ".join(positional)
-            raise BadFile(self.path, f"has layers with different tables: choose one with --layer-type ({names})")
+            raise SeveralLayers(self.path, positional)
         return self._as(found[0], encoding)
 
     def command(self, layer: LayerReading) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pecli.errors import BadFile, MissingParameter, PecliError
+from pecli.errors import BadFile, MissingParameter, PecliError, SeveralLayers
 from pecli.formats.decimals import printed_digits
 from pecli.numbers.blocks import in_blocks
 from pecli.numbers.dtypes import DTYPES, real_type
@@ -70,28 +70,39 @@ def table_like(source: NamedSource, other: Tabular) -> Table:
 
 
 def read_with_size(text: str, other: Tabular, **choice: str) -> NamedSource:
-    """Return the source that a text names; the size of a recipe that lacks it is that of the array which fits best.
+    """Return the source that a text names; a missing size, or the kind of layer of a config, is what fits best.
 
     Raises
     ------
     MissingParameter
         If something else is missing, or if no size fits.
+    SeveralLayers
+        If the tables of no kind of layer have the shape of `other`.
     """
     try:
         return read_source(text, **choice)
+    except SeveralLayers as error:
+        fits = [_fitting(read_source(text, **choice, layer_type=kind), other) for kind in error.kinds]
+        (misfit, best), kind = min(zip(fits, error.kinds, strict=True), key=lambda one: one[0][0])
+        if misfit[0] == OTHER_SHAPE:
+            raise
+        others = " or ".join(other for other in error.kinds if other != kind)
+        return replace(best, note=f"compared with the {kind} layers, the nearest: --layer-type {others} for the others")
     except MissingParameter:
         name, given = split_recipe(text)
         lacking = [p.option for p in find(name).options if p.required and not {p.option, *p.param.names} & given.keys()]
         sizes = {k * side for array in other.arrays for side in array.shape for k in (1, 2)}
-        fits: list[tuple[Misfit, NamedSource]] = []
+        fits = []
         for size in sorted(sizes) if len(lacking) == 1 else ():
             with contextlib.suppress(PecliError):
-                source = read_source(f"{text}{',' if given else ':'}{lacking[0]}={size}")
-                fits.append((_nearest(source, other, _type(source, other))[0], source))
-        misfit, best = min(fits, key=itemgetter(0), default=((OTHER_SHAPE, True, True, 0.0), None))
-        if best is None or misfit[0] == OTHER_SHAPE:
+                fits.append(_fitting(read_source(f"{text}{',' if given else ':'}{lacking[0]}={size}"), other))
+        if not fits or (nearest := min(fits, key=itemgetter(0)))[0][0] == OTHER_SHAPE:
             raise
-        return best
+        return nearest[1]
+
+
+def _fitting(source: NamedSource, other: Tabular) -> tuple[Misfit, NamedSource]:
+    return _nearest(source, other, _type(source, other))[0], source
 
 
 def _are_copies(blocks: Sequence[Tabular]) -> bool:

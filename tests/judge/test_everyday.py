@@ -1,5 +1,6 @@
 """Everyday tables: cosines alone, sines alone, float64 of plain NumPy, a single row; common mistakes in caches."""
 
+import json
 import re
 
 import h5py
@@ -483,8 +484,11 @@ def test_an_axis_of_length_1_between_rows_and_columns_makes_no_batch(ask):
 def test_a_config_is_compared_by_one_kind_of_layer(ask, tmp_path):
     (tmp_path / "config.json").write_text('{"model_type": "gemma3_text", "head_dim": 64}')
     np.savez("cache.npz", **cache(angles(128, 64, 1e6), "half"))
-    assert ask("compare", "cache.npz", "config.json").status == 2
+    taken = "  compared with the full_attention layers, the nearest: --layer-type sliding_attention for the others"
+    assert ask("compare", "cache.npz", "config.json").says("same|harmless").out.splitlines()[1] == taken
+    assert json.loads(ask("compare", "config.json", "cache.npz", "--json").out)["notes"] == [taken.strip()]
     assert ask("compare", "cache.npz", "config.json", "--layer-type", "full_attention").says("same|harmless")
+    assert ask("compare", "config.json", "config.json").status == 2
     said = ask("compare", "cache.npz", "config.json", "--layer-type", "sliding_attention")
     assert said.out.startswith("different: base 1000000 where 10000 was expected")
 

@@ -435,9 +435,9 @@ def test_rising_frequencies_are_told_of_an_unknown_table(ask):
 def test_two_arrays_of_the_same_angles_belong_together(ask):
     phases = np.tile(np.outer(np.arange(256), frequencies(128, 5e5)), 2).astype("float32")
     np.savez("rope.npz", cos=phases, sin=phases)
-    ask("identify", "rope.npz").says("'cos' and 'sin' each hold rope:dim=128,base=500000", "angles in radians").never(
-        "do not belong together"
-    )
+    ask("identify", "rope.npz").says(
+        "'cos' and 'sin' hold the same values: rope:dim=128,base=500000", "angles in radians"
+    ).never("do not belong together")
 
 
 def test_channels_of_one_value_are_no_mask(ask):
@@ -458,3 +458,8 @@ def test_half_split_columns_beside_sines_and_cosines_in_one_array_are_not_interl
 def test_rows_that_are_cut_off_leave_the_others_counted(ask):
     np.save("short.npy", sinusoid(100, 64) * np.float32(1 + 2e-7))
     ask("compare", "short.npy", "sinusoidal:dim=64,len=128").ends(1).says("rows 100 to 127 are missing", "max abs")
+
+
+def test_buffers_that_were_never_filled_are_zero(ask):
+    np.savez("rotary.npz", cos=np.zeros((2048, 64), "float32"), sin=np.zeros((2048, 64), "float32"))
+    ask("identify", "rotary.npz").says("unknown: every value is 0").never("t5")

@@ -77,7 +77,7 @@ def test_rows_without_any_rule_are_in_another_order():
 def test_a_table_that_starts_later_goes_on_after_the_last_expected_row():
     later = (3 + PLACES[:, None]) / 10000.0 ** (np.arange(0, DIM, 2) / DIM)
     actual = np.stack([np.sin(later), np.cos(later)], 2).reshape(ROWS, DIM).astype(np.float32)
-    text = "the first row is what was expected at row 3"
+    text = "row 0 holds what was expected at row 3, and so on"
     assert said([actual], [TABLE]) == [text]
 
 
