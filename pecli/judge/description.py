@@ -187,12 +187,13 @@ class Tally:
         rows, columns = np.flatnonzero(self.rows), [np.flatnonzero(counts) for counts in self.columns]
         if self.unexplained == len(self.singles):
             return "; ".join(self.texts())
-        width = sum(map(len, columns))
+        width, used = sum(map(len, columns)), [at for at in columns if len(at)]
+        named = [plane for plane, at in zip(self.planes, columns, strict=True) if len(at)]
         if len(rows) <= len(self.rows) // 2 and (len(rows) <= 2 * width or width > 8):
-            return numbered("row", rows)
+            return numbered("row", rows) + (f" of {named[0].name}" if len(named) == 1 < len(self.planes) else "")
         if width <= 8:
-            named = zip(columns, self.planes, strict=True)
-            return " and ".join(f"{numbered(column_word(p.row_shape), c)} of {p.name}" for c, p in named if len(c))
+            both = zip(used, named, strict=True)
+            return " and ".join(f"{numbered(column_word(p.row_shape), at)} of {p.name}" for at, p in both)
         return f"in {len(rows):,} rows and {width:,} columns"
 
 

@@ -120,7 +120,7 @@ class Description(NamedTuple):
         """Cost of another step and of other frequencies."""
         step, own = self.name.step, self.want.step
         other = step != own and (step != -own or bool(self.name.phase))
-        return OTHER_STEP * other + OTHER_FREQUENCIES * (self.kind == "frequency")
+        return OTHER_STEP * other + OTHER_FREQUENCIES * (self.kind in ("frequency", "still"))
 
     @property
     def merit(self) -> tuple[float, float, float]:
@@ -506,7 +506,7 @@ def _some_pairs(pairs: Pairs, base: Named) -> Iterator[tuple[Named, list[str], s
     if 0 < len(bad) < len(w) and pairs.still[bad].all():
         overflow = ", as with a base that overflowed to infinity" * bool(bad[0] == 1 and len(bad) == len(w) - 1)
         text = f"{numbered('pair', bad)} {'do' if len(bad) > 1 else 'does'} not rotate: the frequency is 0{overflow}"
-        yield replace(base, frequencies=np.where(off, 0.0, w), by_engine=False), [text], "frequency"
+        yield replace(base, frequencies=np.where(off, 0.0, w), by_engine=False), [text], "still"
         return
     if not 0 < len(bad) <= MAX_OTHER_PAIRS * len(w):
         return

@@ -492,9 +492,13 @@ def unlike_rotations(y: Floats, right: Floats, dtype: str, explained: Explained)
     for axis in several:
         at = np.flatnonzero(wrong.any(axis=tuple(k for k in range(wrong.ndim) if k != axis)))
         if 0 < len(at) < y.shape[axis] - 1:  # all but the first are the rows
-            where = indices("batch", at, y.shape[axis]) if axis == 0 and y.ndim == 4 else ""
-            where = where or f"axis {axis}, {indices('index', at, y.shape[axis])}"  # heads or rows: nothing says which
-            part = unlike_rotations(y.take(at, axis), right.take(at, axis), dtype, explained)
+            own, other = y.take(at, axis), right.take(at, axis)
+            of_rows = [k for k in several if k != axis and (own.take(0, k) == other.take(0, k)).all()]
+            word = "batch" if axis == 0 and y.ndim == 4 else ""
+            if y.ndim == 4 and of_rows in ([1], [2]) and axis == 3 - of_rows[0]:  # position 0 tells the rows
+                word = "head"
+            where = f"axis {axis}, " * (not word) + indices(word or "index", at, y.shape[axis])
+            part = unlike_rotations(own, other, dtype, explained)
             return [one._replace(text=f"{where}: {one.text}") for one in part]
     length, expected = (np.linalg.norm(values, axis=-1) for values in (y, right))
     if not still and not np.allclose(length, expected, rtol=4 * MAX_FACTOR_ERROR[dtype]):
@@ -526,9 +530,9 @@ def unlike_rotations(y: Floats, right: Floats, dtype: str, explained: Explained)
                     text = BOTH_WAYS.sub(_of_both, text)
                     text = re.sub("positions start at -(.*) where 0 was expected", r"positions are \1 earlier", text)
                     text = re.sub("positions start at (.*) where 0 was expected", r"positions are \1 later", text)
-                    which = "expected" if text.startswith("not rotated") else "both"
-                    both = f" ({which} with base {base})" * ("base" not in text)
-                    return [Finding("rotation", RELATIVE.get(text, text) + both)]
+                    text = re.sub("position 0 holds .* position (.*), and so on", r"positions are \1 later", text)
+                    judged = f" (judged with base {base})" * ("base" not in text)
+                    return [Finding("rotation", RELATIVE.get(text, text) + judged)]
     return []
 
 

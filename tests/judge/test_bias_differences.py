@@ -95,7 +95,7 @@ MISTAKES = {
     "key-position": (bloom(8, N), A, KEYS),
     "key-position for each query": (np.broadcast_to(M * np.arange(N), (8, N, N)).astype("f4"), A, KEYS),
     "last-key": ((M * np.arange(1 - N, 1)).astype("f4"), "alibi:heads=8,bias=key-position,queries=1,len=32",
-                 "the last-key form m (j - last) where the key-position form m j was expected: equal after a causal softmax"),
+                 "the last-key form m (j - last) where the key-position form m j was expected: equal after a softmax"),
     "paper": (with_slopes(2.0 ** (-8 * np.arange(1, 13) / 12)), B,
               "slopes by the paper's formula 2^(-8h/H) where the frameworks' rule was expected"),
     "bfloat16 slopes": (with_slopes(narrow(slopes(12))), B, "slopes rounded to bfloat16"),

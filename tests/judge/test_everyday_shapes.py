@@ -463,3 +463,19 @@ def test_rows_that_are_cut_off_leave_the_others_counted(ask):
 def test_buffers_that_were_never_filled_are_zero(ask):
     np.savez("rotary.npz", cos=np.zeros((2048, 64), "float32"), sin=np.zeros((2048, 64), "float32"))
     ask("identify", "rotary.npz").says("unknown: every value is 0").never("t5")
+
+
+def test_a_base_that_overflowed_is_told(ask):
+    with np.errstate(over="ignore"):
+        w = np.float32(1) / np.float16(500000) ** (np.arange(32) / 32).astype("float32")
+    angles = np.arange(256)[:, None] * np.tile(w, 2)
+    np.savez("rope.npz", cos=np.cos(angles).astype("float16"), sin=np.sin(angles).astype("float16"))
+    ask("identify", "rope.npz").says("nearly rope:dim=64: pairs 1 to 31 do not rotate", "overflowed to infinity")
+
+
+def test_rows_that_do_not_fit_are_those_of_an_array(ask):
+    angles = np.arange(512)[:, None] * 10000.0 ** (-np.arange(32) / 32)
+    cos = np.cos(angles)
+    cos[300] = np.nan
+    np.savez("rope.npz", cos=cos, sin=np.sin(angles))
+    ask("identify", "rope.npz").says("32 of 32,768 values do not fit: row 300 of cos, NaN")

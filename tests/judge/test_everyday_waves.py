@@ -121,7 +121,7 @@ def test_two_tables_are_no_rotated_tensors(ask):
     for name, times in (("a", 1), ("b", 1000)):
         both = [f(np.float32(times) * angle) for f in (np.cos, np.sin)]
         np.save(f"{name}.npy", np.concatenate(both, 1).astype("f4"))
-    ask("compare", "a.npy", "b.npy").ends(1).never("both with base", "998")
+    ask("compare", "a.npy", "b.npy").ends(1).never("judged with base", "998")
     np.save("c.npy", np.exp(1j * angle).astype("c8"))
     np.save("d.npy", np.exp(-1j * angle).astype("c8"))
     ask("compare", "d.npy", "c.npy").ends(1).says("the sign of sin is changed")
