@@ -374,7 +374,7 @@ def _described(actual: Tabular, table: Table, found: Comparison) -> list[Finding
     lost = ""
     if narrower and (several or (kinds == ["rounding"] and found.total.max_abs > MAX_HARMLESS)):
         lost = "columns"  # which explain several parameters
-    elif kinds[:1] == ["rows"] and {"place"} <= {*kinds} <= {"rows", "rounding", "place"}:
+    elif kinds[:1] == ["rows"] and {*kinds} - {"rows", "rounding"} in ({"place"}, {"start"}):
         lost = "rows"  # other ones
     part = _located(actual, table) if lost else []
     return (part if lost and {one.kind for one in part} <= {lost, "rounding"} else findings) or None
@@ -494,7 +494,7 @@ def _located(actual: Tabular, expected: Tabular, *, tensors: bool = False) -> li
     pairs = matched_views(actual, expected)
     findings = located(pairs)
     if any(finding.kind != "place" for finding in findings):
-        return findings
+        return _started(findings, expected)
     if narrow := _rounded(pairs):
         return [narrow]
     if tensors and (rotated := _rotated(pairs)):
@@ -529,6 +529,16 @@ def _located(actual: Tabular, expected: Tabular, *, tensors: bool = False) -> li
         if wanted.recipe == own.recipe and f"{have} alone" in own.notes and f"{gone} alone" in wanted.notes:
             return [Finding("exchanged", f"every column holds {have} where {gone} were expected")]
     return [Finding("identity", f"the file holds other values: {sure}{own.recipe}{lone}"), *findings]
+
+
+def _started(findings: list[Finding], expected: Tabular) -> list[Finding]:
+    """Name the position of the first row where all rows are later ones of a recipe."""
+    first = re.fullmatch(r"row 0 holds what was expected at row (\d+), and so on", findings[0].text)
+    want = Expected.of(expected) if first and isinstance(expected, Table) else None
+    if first is None or want is None:
+        return findings
+    have, wanted = (fraction_text(want.start + k * want.step) for k in (int(first[1]), 0))
+    return [Finding("start", f"positions start at {have} where {wanted} was expected"), *findings[1:]]
 
 
 def _other_positions(table: Table, expected: Tabular) -> list[Finding]:

@@ -325,3 +325,11 @@ def test_sines_in_the_place_of_cosines_are_told():
     table = cache(angles(64, 64))
     found = pecli.compare({"x": table["sin"]}, {"x": table["cos"]})
     assert found.findings[0].text == "every column holds sines where cosines were expected"
+
+
+def test_shards_that_overlap_are_told_where_the_length_is_stated(ask):
+    pe = sinusoid(200, 20)
+    np.save("t.npy", pe[[*range(101), *range(100, 200)]])
+    ask("compare", "t.npy", "sinusoidal:dim=20,len=200").ends(1).says(
+        "row 100 is repeated, later rows have moved down by 1"
+    )

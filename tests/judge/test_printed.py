@@ -75,6 +75,13 @@ def test_decimals_of_the_exact_values_are_that_and_nothing_else(pecli, tmp_path)
     )
 
 
+def test_positions_of_few_digits_start_at_one(pecli, tmp_path):
+    pecli("generate", "sinusoidal:dim=16,len=100,start=1", "-q", "-o", "t.npy")
+    np.savetxt(tmp_path / "t.csv", np.load(tmp_path / "t.npy"), fmt="%.6f", delimiter=",")
+    lines = pecli("compare", "t.csv", "sinusoidal:dim=16").stdout.splitlines()
+    assert lines[0] == "different: positions start at 1 where 0 was expected"
+
+
 def test_the_option_that_accepts_a_rounding_does(pecli, tmp_path):
     np.savetxt(tmp_path / "t.csv", SINUSOID, fmt="%.5f", delimiter=",")
     assert pecli("compare", "t.csv", "sinusoidal:dim=32", "--digits", "5").returncode == 0
