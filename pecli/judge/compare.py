@@ -66,7 +66,7 @@ def _accepted(a: Tabular, b: Tabular, findings: list[Finding], found: Comparison
         return findings
     if kind == "type" and found.total.max_ulp <= 1:
         tolerance, option = Tolerance(ulp=1), "--ulp 1"
-    elif kind == "decimals" and 0 < most < 0.5:
+    elif kind == "decimals" and " rounded " in findings[0].text and 0 < most < 0.5:
         digits = math.floor(-math.log10(2 * most))
         tolerance, option = Tolerance.printed(digits), f"--digits {digits}"
     else:

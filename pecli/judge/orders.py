@@ -264,7 +264,7 @@ def _edited(found: Integers, count: int, unit: str) -> tuple[str, Integers] | No
             parts.append(f"{units_from(run.first, unit)} start again at {unit} 0" if again else twice)
         elif gap and run.first == 0:
             left_out = True
-            text = f"{unit} 0 holds what was expected at {unit} {gap}{', and so on' if run.places > 1 else ''}"
+            text = f"{unit} 0 holds what was expected at {unit} {gap}"
             parts.append(f"{span(0, gap - 1, unit)} {_are(gap)} missing" if n == count - gap else text)
         elif gap and not put and not (end and n == count and parts):  # rows put in push the last ones out
             left_out = left_out or not end
@@ -277,6 +277,7 @@ def _edited(found: Integers, count: int, unit: str) -> tuple[str, Integers] | No
             moved = f"have moved {'up' if (by := run.first - run.target) < 0 else 'down'} by {abs(by)}"
             parts.append(f"later {plural(unit)} {moved if by else 'are in their places'}")
         expected, pending = run.target + run.places, []
+    parts += ["and so on"] * (len(parts) == 1 and "expected at" in parts[0] and n > 1)
     return (", ".join(parts), order) if 0 < len(parts) <= 2 * MAX_PARTS else None
 
 
