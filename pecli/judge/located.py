@@ -721,7 +721,7 @@ def _candidates(y: Floats, x: Floats, near: float, stored: str) -> Changes:
     if near > 0 and abs(slope) > near and abs(slope - 1) > near and abs(added) > near:
         sign = "plus" if added > 0 else "minus"
         text = f"{{}} are {slope:.6g} times the expected ones {sign} {abs(added):.6g}"
-        yield RowChange("factor", f"{text}, as after normalisation of mean and deviation", lambda v: slope * v + added)
+        yield RowChange("factor", f"{text}, as with another mean and spread", lambda v: slope * v + added)
     if stored or (y == np.rint(y)).all():
         yield from _coarser(y, x, near, stored)
 
