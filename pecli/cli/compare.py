@@ -413,7 +413,7 @@ def _compare_values(texts: Sequence[str], options: CompareOptions) -> int:
 
 def _read(text: str, texts: Sequence[str], layer_type: str | None) -> NamedSource:
     """Read a source; what a recipe or a config leaves open, its size or the kind of layer, fits the first file."""
-    from pecli.tables.alignment import read_with_size
+    from pecli.tables.alignment import read_fitting
 
     choice = {"layer_type": layer_type} if layer_type is not None and kind_of(text) is Kind.CONFIG else {}
     try:
@@ -421,7 +421,7 @@ def _read(text: str, texts: Sequence[str], layer_type: str | None) -> NamedSourc
     except (MissingParameter, SeveralLayers):
         for other in texts:
             if kind_of(other) is Kind.FILE:
-                return read_with_size(text, open_source(other))
+                return read_fitting(text, open_source(other))
         raise
 
 

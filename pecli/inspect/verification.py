@@ -121,10 +121,10 @@ def verify(
 
 def table_of(text: str, table: Tabular, *, given: bool, **choice: str) -> Table:
     """Return the computed table of a recipe; parameters that a given recipe leaves open come from the file."""
-    from pecli.tables.alignment import read_with_size, table_like
+    from pecli.tables.alignment import read_fitting, table_like
 
     if given:
-        source = read_with_size(text, table, **choice)
+        source = read_fitting(text, table, **choice)
         if not source.is_recipe:
             raise BadParameter("recipe", text, "is no recipe: write NAME:key=value, as pecli list shows them")
         return table_like(source, table)

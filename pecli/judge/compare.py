@@ -53,13 +53,13 @@ def compare(a: Tabular, b: Tabular, tolerance: Tolerance | None = None, progress
     def findings(seen: Comparison) -> list[Finding]:
         from pecli.judge.explain import explain  # equal tables load none of it
 
-        return _accepted(a, b, explain(b, a, seen.reversed) if computed else explain(a, b, seen), seen)
+        return _with_option(a, b, explain(b, a, seen.reversed) if computed else explain(a, b, seen), seen)
 
     found.explain = findings
     return found
 
 
-def _accepted(a: Tabular, b: Tabular, findings: list[Finding], found: Comparison) -> list[Finding]:
+def _with_option(a: Tabular, b: Tabular, findings: list[Finding], found: Comparison) -> list[Finding]:
     """Add the option that accepts a rounding, to decimals or to a narrow type, if it is all that differs."""
     most, kind = found.total.max_abs, findings[0].kind if findings else ""
     if not found.complete or any(one.kind != "expected" for one in findings[1:]):
@@ -149,11 +149,11 @@ def _usual(table: Tabular) -> Iterator[str]:
 def _resembled(table: Tabular, recipes: Iterable[str]) -> Iterator[tuple[str, list[Finding]]]:
     """Yield each recipe that a table differs from in a way with a name, and these differences."""
     from pecli.judge.explain import resemblance
-    from pecli.tables.alignment import read_with_size, table_like
+    from pecli.tables.alignment import read_fitting, table_like
 
     for recipe in recipes:
         with contextlib.suppress(PecliError):  # of another size
-            expected = table_like(read_with_size(recipe, table), table)
+            expected = table_like(read_fitting(recipe, table), table)
             if findings := resemblance(table, expected):
                 yield expected.source.short, findings
 
@@ -211,7 +211,7 @@ def _recipe_of_half(table: Tabular) -> str | None:
 
 
 def _recipe_of_first_columns(rows: Mapping[str, NDArray[Any]]) -> str | None:
-    """Return the half-split recipe of the columns before those that begin again, of which some are cut off."""
+    """Return the half-split recipe of a table that is cut off after its columns begin again."""
     from pecli.judge.identify import identify
 
     first = next(iter(rows.values()))

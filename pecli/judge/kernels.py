@@ -494,9 +494,8 @@ def unlike_rotations(y: Floats, right: Floats, dtype: str, explained: Explained)
         if 0 < len(at) < y.shape[axis] - 1:  # all but the first are the rows
             own, other = y.take(at, axis), right.take(at, axis)
             of_rows = [k for k in several if k != axis and (own.take(0, k) == other.take(0, k)).all()]
-            word = "batch" if axis == 0 and y.ndim == 4 else ""
-            if y.ndim == 4 and of_rows in ([1], [2]) and axis == 3 - of_rows[0]:  # position 0 tells the rows
-                word = "head"
+            word = "batch" if axis == 0 else "head" if of_rows == [3 - axis] else ""  # position 0 tells the rows
+            word = word if y.ndim == 4 else ""
             where = f"axis {axis}, " * (not word) + indices(word or "index", at, y.shape[axis])
             part = unlike_rotations(own, other, dtype, explained)
             return [one._replace(text=f"{where}: {one.text}") for one in part]

@@ -69,7 +69,7 @@ def table_like(source: NamedSource, other: Tabular) -> Table:
     return best
 
 
-def read_with_size(text: str, other: Tabular, **choice: str) -> NamedSource:
+def read_fitting(text: str, other: Tabular, **choice: str) -> NamedSource:
     """Return the source that a text names; a missing size, or the kind of layer of a config, is what fits best.
 
     Raises
@@ -82,8 +82,8 @@ def read_with_size(text: str, other: Tabular, **choice: str) -> NamedSource:
     try:
         return read_source(text, **choice)
     except SeveralLayers as error:
-        fits = [_fitting(read_source(text, **choice, layer_type=kind), other) for kind in error.kinds]
-        (misfit, best), kind = min(zip(fits, error.kinds, strict=True), key=lambda one: one[0][0])
+        fits = [_with_misfit(read_source(text, **choice, layer_type=kind), other) for kind in error.kinds]
+        (misfit, best), kind = min(zip(fits, error.kinds, strict=True), key=lambda pair: pair[0][0])
         if misfit[0] == OTHER_SHAPE:
             raise
         others = " or ".join(other for other in error.kinds if other != kind)
@@ -95,13 +95,13 @@ def read_with_size(text: str, other: Tabular, **choice: str) -> NamedSource:
         fits = []
         for size in sorted(sizes) if len(lacking) == 1 else ():
             with contextlib.suppress(PecliError):
-                fits.append(_fitting(read_source(f"{text}{',' if given else ':'}{lacking[0]}={size}"), other))
+                fits.append(_with_misfit(read_source(f"{text}{',' if given else ':'}{lacking[0]}={size}"), other))
         if not fits or (nearest := min(fits, key=itemgetter(0)))[0][0] == OTHER_SHAPE:
             raise
         return nearest[1]
 
 
-def _fitting(source: NamedSource, other: Tabular) -> tuple[Misfit, NamedSource]:
+def _with_misfit(source: NamedSource, other: Tabular) -> tuple[Misfit, NamedSource]:
     return _nearest(source, other, _type(source, other))[0], source
 
 
@@ -266,7 +266,7 @@ def _forms(source: NamedSource, other: Tabular) -> list[Form]:
         frequencies: Form = ({"layout": "angles", "start": 1, "length": 1}, None)  # the angles of position 1
         return [frequencies] if _are_frequencies(source, other) else [*whole, *alone, frequencies]
     names = [array.name for array in other.arrays]
-    if names == ["bias"] and source.recipe.values.get("weights") and "form" not in given:  # not the index beside it
+    if names == ["bias"] and source.recipe.values.get("weights") and "form" not in given:  # without its index
         return [({}, "bias")]
     if family.pairs and "form" not in given:
         shape = [side for side in other.arrays[0].shape if side != 1]
