@@ -61,6 +61,7 @@ def spelled(values: NDArray[Any], dtype: str) -> bool:
 # Different values that must have few digits; fewer, such as 0, 0.5 and 1, have them by chance.
 MIN_PRINTED = 12
 MAX_PRINTED = 8
+SAMPLED = 4096  # values that show whether to count the digits of all
 
 
 def printed_digits(
@@ -77,6 +78,10 @@ def printed_digits(
     least, most : int
         Different values that must have few digits, and digits that are few.
     """
+    few = values.ravel()[:: max(1, values.size // SAMPLED)]
+    varied = few.size < values.size and len(np.unique(few)) > SAMPLED // 2
+    if varied and printed_digits(few, error, least, most) is None:
+        return None
     x = np.unique(np.abs(values[np.isfinite(values) & (values != 0)]))
     if len(x) < least:
         return None

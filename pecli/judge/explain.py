@@ -19,7 +19,7 @@ from pecli.judge.description import COPIES, Identification, factor_text, harmles
 from pecli.judge.difference import Expected, key_lines, mistaken_tables, other_frequencies, wave_differences
 from pecli.judge.grid_differences import grid_differences
 from pecli.judge.identify import HIDING, MAX_FREQUENCY_DIGITS, PAIRS, identify, identify_vector, is_large
-from pecli.judge.interpolation import interpolated
+from pecli.judge.interpolation import MAX_WEIGHTS, interpolated
 from pecli.judge.located import MAX_REST_SHARE, VAGUE, ArrayPair, located, place
 from pecli.judge.located import floats as read_floats
 from pecli.judge.orders import MAX_PARTS, match, numbered, numbered_are, span
@@ -173,14 +173,16 @@ def _described_printed(actual: Tabular, expected: Table) -> list[Finding]:
     """Return how a table of few digits differs, read in a type that hides their rounding; [] of any other table."""
     if is_large(actual) or any(array.dtype not in ("float32", "float64") for array in actual.arrays):
         return []
-    arrays = {array.name: actual.read(array.name) for array in actual.arrays}
-    error, most = EPSILON["float64"], MAX_FREQUENCY_DIGITS
-    digits = [one for values in arrays.values() if (one := printed_digits(values, error, most=most)) is not None]
-    if len(digits) < len(arrays):
-        return []
-    for values, printed in zip(arrays.values(), digits, strict=True):
+    arrays = {array.name: actual.read(array.name).astype(np.float64) for array in actual.arrays}
+    error, digits = EPSILON[actual.arrays[0].dtype], list[tuple[int, bool]]()
+    for values in arrays.values():
+        printed = printed_digits(values, error, most=MAX_FREQUENCY_DIGITS)
+        if printed is None:
+            return []
+        digits.append(printed)
         for change, exact in mistaken_tables(expected) if len(arrays) == 1 else ():
-            if exact.shape == values.shape and how_printed(values, exact, MAX_DOUBLE_GAP + 0 * exact, printed):
+            slack = MAX_DOUBLE_GAP + error * np.abs(exact)
+            if exact.shape == values.shape and how_printed(values, exact, slack, printed):
                 return [Finding(change.kind, change.text)]
     hiding = "float32" if min(digits)[0] >= HIDING["float32"] else "float16"
     seen = InMemory({name: values.astype(hiding) for name, values in arrays.items()})
@@ -704,7 +706,7 @@ def _resized(pairs: Sequence[tuple[ArrayView, ArrayView]], expected: Tabular) ->
     if left.plain_shape != right.plain_shape:
         tried.append((right, left))
     elif isinstance(expected, Table) and "grid" in (keys := expected.source.keys()):
-        for side in range(2, 2 * math.isqrt(left.rows)):
+        for side in range(2, min(2 * math.isqrt(left.rows), math.isqrt(MAX_WEIGHTS // left.rows) + 1)):
             recipe = Recipe.bind(expected.source.encoding.name, **{**keys, "grid": f"{side}x{side}"})
             smaller = Table.make(recipe, dtype="float64")
             tried.append((left, view_of(smaller, smaller.arrays[0])))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -14,8 +13,11 @@ from pecli.judge.planes import Floats, Integers
 
 MAX_TOKENS = 5  # rows before a grid that are not resized: a class token and registers
 MAX_ASPECT = 4  # of the grid that a table is resized to
-SAMPLE_ROWS = 8  # that a way of interpolation is tried on before it is tried on all
-MAX_GAP = 0.02  # of the largest value, in these rows; bfloat16 leaves 0.004
+SAMPLE = 8  # rows and columns that a way of interpolation is tried on before it is tried on all
+MAX_WEIGHTS = 1 << 25  # shares of all old rows in all new ones, 256 MiB
+MAX_GAP = 0.02  # of the largest value, in these; bfloat16 leaves 0.004
+
+Sides = tuple[int, ...]
 
 
 class Interpolation(NamedTuple):
@@ -41,18 +43,19 @@ class Interpolation(NamedTuple):
     antialias: bool = False
     added: float = 0.0
 
-    def weights(self, old: int, new: int) -> Floats:
-        """Return the share of each old value in each new one, (new, old); as torch.nn.functional.interpolate."""
-        at = np.linspace(0.0, old - 1.0, new)
+    def weights(self, old: int, new: int, which: Integers | None = None) -> Floats:
+        """Return the share of each of `old` values in some or all of `new` ones, (n, old), as in PyTorch."""
+        which = np.arange(new) if which is None else which
+        at = np.linspace(0.0, old - 1.0, new)[which]
         if not self.aligned:
-            at = np.asarray((np.arange(new) + 0.5) * old / (new + self.added) - 0.5)
+            at = np.asarray((which + 0.5) * old / (new + self.added) - 0.5)
         places = np.arange(old) if self.antialias else np.arange(-2, old + 2)
         x = np.abs(at[:, None] - places) / (max(1.0, old / new) if self.antialias else 1.0)
         kernel = np.maximum(0.0, 1 - x)
         if (a := self.a) is not None:
             far = a * (((x - 5) * x + 8) * x - 4)
             kernel = np.where(x <= 1, ((a + 2) * x - (a + 3)) * x * x + 1, np.where(x < 2, far, 0.0))
-        found = np.zeros((old, new))
+        found = np.zeros((old, len(which)))
         np.add.at(found, np.clip(places, 0, old - 1), (kernel / kernel.sum(axis=1, keepdims=True)).T)
         return found.T
 
@@ -74,32 +77,32 @@ def interpolated(table: Floats, like: Floats) -> Iterator[tuple[str, Floats]]:
     Only ways that give some of the other's rows are yielded.
     """
     count, n = len(like), len(table)
-    if min(count, n) < 2:
+    if min(count, n) < 2 or n * count > MAX_WEIGHTS:
         return
-    rows, size = np.linspace(0, count - 1, min(SAMPLE_ROWS, count)).astype(np.int64), np.abs(table).max(initial=0.0)
+    rows, columns = (np.linspace(0, side - 1, min(SAMPLE, side)).astype(np.int64) for side in like.shape)
+    few, size = table[:, columns], np.abs(table).max(initial=0.0)
     for tokens, old, new in _grids(n, count):
         some = rows[rows >= tokens]
         what = f"{old[0]} x {old[1]} grid was" if len(old) > 1 else f"{old[0]} rows were"
         text = f"the expected {what} resized to {' x '.join(map(str, new))} by"
         kept = f" ({span(0, tokens - 1, 'row')} {'was' if tokens == 1 else 'were'} kept)" * (tokens > 0)
         for way in WAYS if old != new else ():
-            sides = [way.weights(a, b) for a, b in zip(old, new, strict=True)]
-            made = partial(_made, table[tokens:], sides)
-            if np.abs(made(some - tokens) - like[some]).max(initial=0.0) <= MAX_GAP * size:
-                whole = np.concatenate([table[:tokens], made(np.arange(count - tokens))])
-                yield f"{text} {'bi' * (len(old) > 1)}{way.name}{kept}", whole
+            made = _made(few[tokens:], way, old, new, some - tokens)
+            if np.abs(made - like[np.ix_(some, columns)]).max(initial=0.0) <= MAX_GAP * size:
+                every = _made(table[tokens:], way, old, new, np.arange(count - tokens))
+                yield f"{text} {'bi' * (len(old) > 1)}{way.name}{kept}", np.concatenate([table[:tokens], every])
 
 
-def _made(table: Floats, sides: list[Floats], rows: Integers) -> Floats:
+def _made(table: Floats, way: Interpolation, old: Sides, new: Sides, rows: Integers) -> Floats:
     """Return some rows of a grid whose rows and columns were interpolated."""
-    at = np.unravel_index(rows, [len(side) for side in sides])
-    shares = sides[0][at[0]]
-    if len(sides) > 1:
-        shares = (shares[:, :, None] * sides[1][at[1]][:, None]).reshape(len(rows), -1)
+    places = np.unravel_index(rows, new)
+    shares, *others = (way.weights(a, b, at) for a, b, at in zip(old, new, places, strict=True))
+    for other in others:
+        shares = (shares[:, :, None] * other[:, None]).reshape(len(rows), -1)
     return np.asarray(shares @ table)
 
 
-def _grids(n: int, count: int) -> Iterator[tuple[int, tuple[int, ...], tuple[int, ...]]]:
+def _grids(n: int, count: int) -> Iterator[tuple[int, Sides, Sides]]:
     """Yield how many rows stay, and the sides before and after: of lines, and of squares that become other grids."""
     yield 0, (n,), (count,)
     for tokens in range(min(MAX_TOKENS + 1, n - 1, count - 1)):

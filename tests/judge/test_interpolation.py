@@ -1,5 +1,7 @@
 """Tables that were resized like images: the ways of PyTorch, and what is said of resized grids and lengths."""
 
+import time
+
 import numpy as np
 import pytest
 
@@ -76,3 +78,12 @@ def test_noise_of_another_size_is_not_resized(ask):
     np.save("a.npy", rng.normal(size=(577, 16)))
     np.save("b.npy", rng.normal(size=(197, 16)))
     ask("compare", "a.npy", "b.npy").ends(1).never("resized")
+
+
+def test_a_long_table_of_few_values_takes_seconds(ask):
+    """A grid of its rows may be any smaller one resized; each try once took the weights of all rows."""
+    np.save("codes.npy", (np.arange(4096)[:, None] >> np.arange(16) & 1).astype("f4"))
+    start = time.monotonic()
+    ask("identify", "codes.npy").says("unknown: a mask of two values, 0 and 1")
+    assert time.monotonic() - start < 120
+    assert WAYS[0].weights(4096, 1 << 20, np.array([0, 7])).shape == (2, 4096)
