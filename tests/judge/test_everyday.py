@@ -807,6 +807,22 @@ def test_tokens_of_two_rotated_files_are_no_heads(ask):
     ask("compare", "chunk.npy", "all.npy").ends(1).says(said).never("heads")
 
 
+def test_one_tolerance_accepts_all_rotated_tensors(ask):
+    rng, w = np.random.default_rng(6), 10000.0 ** (-np.arange(32) / 32)
+    both = {name: {} for name in ("kernel.npz", "torch.npz")}
+    for key, heads, size in (("q_rotated", 4, 3.0), ("k_rotated", 2, 0.5)):
+        x = size * rng.normal(size=(1, heads, 60, 64)).astype("f4")
+        for name, dtype in (("kernel.npz", np.float64), ("torch.npz", np.float32)):
+            c, s = (f(np.arange(60)[:, None].astype(dtype) * w.astype(dtype)) for f in (np.cos, np.sin))
+            a, b = x[..., :32], x[..., 32:]
+            both[name][key] = np.concatenate([a * c - b * s, b * c + a * s], -1).astype("f4")
+    for name, arrays in both.items():
+        np.savez(name, **arrays)
+    said = ask("compare", "kernel.npz", "torch.npz").ends(1).says("different, but harmless: float32 rounding").out
+    (most,) = re.findall("--atol ([^ ]*) accepts", " ".join(said.split()))
+    ask("compare", "kernel.npz", "torch.npz", "--atol", most).ends(0)
+
+
 def test_a_bias_of_weights_needs_no_index_beside_it(ask):
     np.save("w.npy", np.random.default_rng(2).normal(size=(32, 6)).astype(np.float32))
     ask("generate", "t5:heads=6,weights=w.npy,len=60", "-q", "-o", "b.npz")
