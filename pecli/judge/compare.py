@@ -126,6 +126,7 @@ def _reasons(table: Tabular, found: Identification) -> Iterator[str]:
 def _usual(table: Tabular) -> Iterator[str]:
     """Yield what an unknown table is compared with, with the sizes that its shape gives."""
     from pecli.judge.biases import Lines
+    from pecli.judge.identify import few_values, is_cube
 
     shapes = [[side for side in array.shape if side != 1] for array in table.arrays]
     if len(shapes) == 1 and len(shapes[0]) == 1:
@@ -133,8 +134,11 @@ def _usual(table: Tabular) -> Iterator[str]:
     if not shapes or min(map(len, shapes)) < 2 or min(min(shape[-2:]) for shape in shapes) < MIN_ROWS:
         return
     first, *more = shapes[0]
-    yield from ("sinusoidal", "rope", *[f"rope:dim={more[-1]}"] * (more[-1] % 2 == 0))
-    for tokens in (0, 1):
+    if not is_cube(table):
+        yield from ("sinusoidal", "rope", *[f"rope:dim={more[-1]}"] * (more[-1] % 2 == 0))
+    if few_values(table):  # a mask, or sines that were cut to integers
+        return
+    for tokens in (0, 1) if not is_cube(table) else ():
         side = math.isqrt(first - tokens)
         if side * side == first - tokens:
             yield f"sincos2d:grid={side}x{side}{',prefix=1' * tokens}"
