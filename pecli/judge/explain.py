@@ -592,6 +592,8 @@ def _rotated(pairs: list[tuple[ArrayView, ArrayView]]) -> list[Finding]:
         if any(one.dtype not in GRIDS or one.rows * one.row_size > MAX_VALUES for one in pair):
             return []
         y, right = (floats(one.read(0, one.rows), one.dtype).astype(np.float64).reshape(one.shape) for one in pair)
+        if y.shape != right.shape:
+            return []
         found.append(unlike_rotations(y, right, pair[0].dtype, lambda a, b: explain(a, b, compare_tables(a, b))))
         gaps.append(float(np.abs(y - right).max(initial=0)))
     if not found or not all(found):
