@@ -729,10 +729,10 @@ def _low_arithmetic(name: waves.WaveName, *, also: bool) -> str:
     count, dtype = min(name.measured.planes[0].rows, 4096), name.measured.dtype
     positions, wrong = name.positions(np.arange(count)), np.zeros(count, bool)
     right = waves.Way("exact", w if "frequencies" in coarse else way.frequencies)
-    both = (one.compute(positions, name.magnitude, dtype) for one in (way, right))
+    both = way.compute(positions, name.magnitude, dtype), right.compute(positions, name.magnitude, "float64")
     doubt = STEP_UNITS * 2.0**-24 * np.abs(positions[:, None]) * w  # that float32 phases leave
     for one, other in zip(*both, strict=True):
-        wrong |= (np.abs(one - other) > unit(other, dtype) + doubt).any(axis=1)
+        wrong |= (np.abs(one - other) > unit(other, dtype) / 2 + doubt).any(axis=1)
     if not wrong.any():
         return text
     return f"{text}: first beyond rounding at position {fraction_text(name.start + name.step * int(wrong.argmax()))}"
