@@ -383,7 +383,8 @@ def measured_of(table: Tabular) -> str | None:
             return None
     low, high = (f"{value:g}".replace("nan", "NaN") for value in distinct[[0, -1]])
     if len(distinct) == 1:
-        return f"every value is {low}" if lines.count * lines.width > 1 else f"a single number, {low}"
+        empty = ", as in a model without a position table, or in a buffer that was never filled" * (low == "0")
+        return f"every value is {low}{empty}" if lines.count * lines.width > 1 else f"a single number, {low}"
     if lines.count * lines.width == 2:
         return None
     if len(lines.shape) > 2 and all((rows == rows[:1, :1]).all() for rows in _matrices(lines)):

@@ -7,6 +7,7 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -52,11 +53,44 @@ def compare(a: Tabular, b: Tabular, tolerance: Tolerance | None = None, progress
 
     def findings(seen: Comparison) -> list[Finding]:
         from pecli.judge.explain import explain  # equal tables load none of it
+        from pecli.judge.located import VAGUE
 
-        return _with_option(a, b, explain(b, a, seen.reversed) if computed else explain(a, b, seen), seen)
+        sides, own = ((b, a), seen.reversed) if computed else ((a, b), seen)
+        reasons = explain(*sides, own)
+        vague = all(one.kind in VAGUE for one in reasons)
+        return _with_option(a, b, (_beyond(*sides, own) if vague else []) or reasons, seen)
 
     found.explain = findings
     return found
+
+
+def _beyond(actual: Tabular, expected: Tabular, found: Comparison) -> list[Finding]:
+    """Return where the few values differ that exceed a tolerance; [] of many, or where most others differ as well."""
+    from pecli.judge.identify import is_large
+    from pecli.judge.located import MAX_REST_SHARE, MAX_SINGLE, ComputedRows, floats, located
+    from pecli.judge.orders import gaps
+    from pecli.judge.planes import unit
+    from pecli.numbers.dtypes import GRIDS
+    from pecli.tables.figures import coarser
+    from pecli.tables.views import matched_views
+
+    few = max(MAX_SINGLE, MAX_REST_SHARE * found.total.compared)
+    if found.tolerance.exact or not found.complete or found.total.beyond > few or is_large(actual):
+        return []
+    both = []
+    for left, right in matched_views(actual, expected):
+        y, x = (floats(view, 0, view.rows) for view in (left, right))
+        kind = coarser(left.dtype, right.dtype)
+        off = gaps(y, x)
+        wrong = found.tolerance.exceeded(y, x, off, off / unit(x, kind) if kind in GRIDS else None)
+        kept = np.where(wrong, y, x)
+        read = partial(_rows_of, kept)
+        both.append((ComputedRows(left.name, left.shape, "float64", read, left.lead, values=kept), right))
+    return located(both)
+
+
+def _rows_of(values: Floats, start: int, stop: int) -> Floats:
+    return values[start:stop]
 
 
 def _with_option(a: Tabular, b: Tabular, findings: list[Finding], found: Comparison) -> list[Finding]:
@@ -125,12 +159,17 @@ def _reasons(table: Tabular, found: Identification) -> Iterator[str]:
 
 def _usual(table: Tabular) -> Iterator[str]:
     """Yield what an unknown table is compared with, with the sizes that its shape gives."""
-    from pecli.judge.biases import Lines
+    from pecli.judge.biases import MAX_HEADS, Lines
     from pecli.judge.identify import few_values, is_cube
+    from pecli.judge.planes import planes_of
 
     shapes = [[side for side in array.shape if side != 1] for array in table.arrays]
     if len(shapes) == 1 and len(shapes[0]) == 1:
         yield f"alibi:heads={shapes[0][0]},form=slopes"
+    if len(shapes) == 1 and len(shapes[0]) == 2 and shapes[0][0] <= MAX_HEADS:
+        ends = planes_of(table, table.arrays[0])[0].read(0, shapes[0][0])[:, [0, -1]]
+        zero = zip(("bloom", "mpt"), (ends == 0).all(axis=0).tolist(), strict=True)
+        yield from (f"alibi:heads={shapes[0][0]},convention={word}" for word, is_form in zero if is_form)
     if not shapes or min(map(len, shapes)) < 2 or min(min(shape[-2:]) for shape in shapes) < MIN_ROWS:
         return
     first, *more = shapes[0]

@@ -395,6 +395,8 @@ def _described(measured: Measured, want: Expected) -> Description | None:
     best: Description | None = None
     for way in (measured,) if measured.reading.sin is None else (measured, measured.otherwise()):
         for named, lines, kind in _candidates(way, want):
+            if way.reading.is_angles and not _fits(way.pairs, named.frequencies, named.step):
+                continue
             name = waves.fitted(way, want.encoding, named, exact=False, guess=float(want.start))
             if name is None:
                 continue
@@ -720,11 +722,11 @@ def _in_part(planes: Sequence[Plane], total: Tally, want: Expected) -> Iterator[
 
 def _low_arithmetic(name: waves.WaveName, *, also: bool) -> str:
     """Describe the steps that were rounded to a narrow type, and the first position that shows it."""
-    way, coarse, kind = name.way, " and ".join(name.way.coarse_steps), name.way.coarse_type
+    way, coarse, kind = name.way, name.way.coarse_words, name.way.coarse_type
     w = name.named.frequencies
-    text = f"phases were computed in {kind} ({coarse} rounded to {kind})"
+    text = f"phases were computed in {kind} ({coarse} {way.coarse_verb} {kind})"
     if coarse in ("positions", "frequencies"):
-        text = f"{coarse.replace('frequencies', 'frequencies (inv_freq)')} were rounded to {kind}"
+        text = f"{coarse.replace('frequencies', 'frequencies (inv_freq)')} were {way.coarse_verb} {kind}"
     text = f"{'and ' if also else ''}{text}"
     count, dtype = min(name.measured.planes[0].rows, 4096), name.measured.dtype
     positions, wrong = name.positions(np.arange(count)), np.zeros(count, bool)

@@ -31,6 +31,7 @@ from pecli.numbers.dtypes import GRIDS
 from pecli.numbers.positions import Positions, fraction_text
 from pecli.numbers.printing import limit
 from pecli.numbers.rounding import floats
+from pecli.spec.hooks import parameter_text
 from pecli.spec.plans import Waves
 from pecli.spec.recipe import Recipe
 from pecli.spec.tabular import InMemory, Tabular, View
@@ -200,7 +201,8 @@ def resemblance(actual: Tabular, expected: Table) -> list[Finding]:
         pairs = matched_views(actual, expected)
         findings = _described(actual, expected, found) or _described_printed(actual, expected)
         findings = findings or _resized(pairs, expected) or located(pairs)
-        if {one.kind for one in findings}.isdisjoint({"place", "rest", *OTHER}):
+        of_index = {"offset"} if all("int" in left.dtype for left, _ in pairs) else set()  # which no chance adds to all
+        if ({one.kind for one in findings} - of_index).isdisjoint({"place", "rest", *OTHER}):
             return findings
         return [noise] if (noise := _noise(pairs)) is not None else []
 
@@ -503,7 +505,10 @@ def _located(actual: Tabular, expected: Tabular, *, tensors: bool = False) -> li
         return rotated
     if resized := _resized(pairs, expected):
         return resized
-    random = random_parts(actual)
+    if isinstance(expected, Table) and (other := _other_choice(actual, expected)):
+        return other
+    of_points = isinstance(expected, Table) and expected.source.keys().get("points")
+    random = [] if of_points else random_parts(actual)  # features of any points look drawn at random
     if random := [part for part in random if part not in random_parts(expected)]:
         return [*(Finding("random", random_words(part)) for part in random), *findings]
     if whole := _noise(pairs) or _one_row(pairs) or _remade(pairs):
@@ -531,6 +536,27 @@ def _located(actual: Tabular, expected: Tabular, *, tensors: bool = False) -> li
         if wanted.recipe == own.recipe and f"{have} alone" in own.notes and f"{gone} alone" in wanted.notes:
             return [Finding("exchanged", f"every column holds {have} where {gone} were expected")]
     return [Finding("identity", f"the file holds other values: {sure}{own.recipe}{lone}"), *findings]
+
+
+def _other_choice(actual: Tabular, expected: Table) -> list[Finding]:
+    """Return the flag or the choice of a recipe whose other value gives all values of a small table; [] for none."""
+
+    def gives(table: Table) -> bool:
+        pairs = [ArrayPair(left, right) for left, right in matched_views(actual, table)]
+        same = (one.same_shape and one.overview.largest <= one.within("single") for one in pairs)
+        return bool(pairs) and all(same)
+
+    encoding, keys = expected.source.encoding, expected.source.keys()
+    if is_large(actual) or gives(expected):
+        return []
+    for parameter in encoding.parameters.values():
+        key, choices = parameter.option, ("true", "false") if parameter.kind == "flag" else parameter.choices
+        for choice in choices:
+            with contextlib.suppress(PecliError):
+                recipe = Recipe.bind(encoding.name, **{**keys, key: choice})
+                if recipe != expected.source and gives(Table(recipe, expected.extent, expected.request)):
+                    return [Finding(key, parameter_text(key, choice, keys.get(key, ""), parameter.param.off))]
+    return []
 
 
 def _started(findings: list[Finding], expected: Tabular) -> list[Finding]:

@@ -550,7 +550,7 @@ def described(name: waves.WaveName, found: Tally, names: Sequence[waves.WaveName
     share = found.equal / max(1, found.count)
     kind = way.name
     if kind in waves.COARSE_TYPES:
-        kind = f"{' and '.join(way.coarse_steps)} rounded to {way.coarse_type}"
+        kind = f"{way.coarse_words} {way.coarse_verb} {way.coarse_type}"
     recipe = waves.recipe_of(replace(name, start=-name.start, step=-name.step) if backward_negated(name) else name)
     return Identification(recipe, confidence, found.residual, share, kind, tuple(notes), aliases[:2],
                           found.count, arrays)  # fmt: skip

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Context, Decimal
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import chain, product
 from typing import NamedTuple
 
@@ -70,6 +70,7 @@ OTHER_SIZE = 3.0
 LOW_TYPES = ("bfloat16", "float16")
 # Types of the steps of a computation, among them the one in which no value is stored.
 COARSE_TYPES = (*LOW_TYPES, TF32)
+MIN_SERIES = 4  # frequencies of a series that two exponents determine
 MIN_FLOAT16 = 2.0**-14  # below it float16 has fewer digits than TF32
 # Phase of every pair at position 0 for each sign error, after cosine and sine were put in order.
 PHASES = {"": 0.0, "negated": np.pi, "sine negated": np.pi / 2, "cosine negated": -np.pi / 2}
@@ -122,6 +123,8 @@ class Way:
         Types of positions and angles; "float64" for exact ones.
     running : bool
         Whether each angle is the one before times a constant, rounded each time.
+    stepwise : bool
+        Whether the exponents of the frequencies were rounded to that type as well.
     """
 
     name: str
@@ -129,6 +132,7 @@ class Way:
     positions: str = "float64"
     angles: str = "float64"
     running: bool = False
+    stepwise: bool = False
 
     def angles_at(self, positions: Floats, frequencies: Floats | None = None) -> Floats:
         """Return the angles of positions (n, 1), or of positions and frequencies of one shape."""
@@ -162,7 +166,7 @@ class Way:
         """Return the rounded steps of the computation, as text."""
         if self.name not in COARSE_TYPES:
             return f"{self.name} {'phases' if self.angles == self.name else 'frequencies'}"
-        return f"{self.coarse_type} {' and '.join(self.coarse_steps)}"
+        return f"{self.coarse_type} {self.coarse_words}"
 
     @property
     def coarse_type(self) -> str:
@@ -170,6 +174,16 @@ class Way:
         kinds, w = ("float16", TF32), self.frequencies
         alike = "frequencies" not in self.coarse_steps or bool(w[w > 0].min(initial=1.0) >= MIN_FLOAT16)
         return " or ".join(kinds) if self.name in kinds and self.angles != self.name and alike else self.name
+
+    @property
+    def coarse_words(self) -> str:
+        """These steps as text."""
+        return ", ".join(self.coarse_steps[:-1]) + " and " * (len(self.coarse_steps) > 1) + self.coarse_steps[-1]
+
+    @property
+    def coarse_verb(self) -> str:
+        """What was done to the coarse steps."""
+        return "computed in" if self.stepwise else "rounded to"
 
     @property
     def coarse_steps(self) -> list[str]:
@@ -200,10 +214,22 @@ def ways(exact: Floats, singles: Callable[[str], Floats], dtype: str, positions:
             narrow += [Way(low, rounded(own, low), low, "float32")] * coarse
             continue
         narrow += [Way(low, exact, low), Way(low, own, low)] * coarse + [Way(low, rounded(exact, low))]
+        types = (low, low), (low, "float32"), ("float32", "float32")
+        narrow += [Way(low, w, *both, stepwise=True) for w in narrow_frequencies(exact, low) for both in types]
         for f, p, a in sorted(product((low, "float32"), repeat=3), key=lambda steps: steps.count(low)):
             if low in (f, a) or (p == low and coarse):
                 narrow.append(Way(low, rounded(own if p == low else plain, f), p, a))
     return wide, narrow
+
+
+def narrow_frequencies(exact: Floats, kind: str) -> Iterator[Floats]:
+    """Yield a series of frequencies as code gives it whose exponents are in a narrow type: of e, or of the base."""
+    if len(exact) < MIN_SERIES or not np.allclose(exact, exact[1] ** np.arange(len(exact)), 1e-9, 0):
+        return
+    k, log, step = np.arange(len(exact)), np.log(exact[1]), partial(rounded, kind=kind)
+    for own in (log, step(log)):
+        yield step(np.exp(step(k * own)))
+    yield step(1 / step(step(np.exp(-log * len(exact))) ** step(k / len(exact))))
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,7 @@ from pecli.tables.parts import component_names, components_of
 from pecli.tables.request import FREQUENCIES, companion_name
 from pecli.tables.sources import NamedSource, read_source
 from pecli.tables.table import Table, rows_of
-from pecli.tables.views import LOOK_ROWS, copies_of, pair_views, row_gap, same_layout
+from pecli.tables.views import LOOK_ROWS, copies_of, is_regrouped, pair_views, row_gap, same_layout
 
 # Options of a table, and which of its arrays is meant; None for all.
 Form = tuple[dict[str, Any], str | None]
@@ -272,7 +272,7 @@ def _forms(source: NamedSource, other: Tabular) -> list[Form]:
         shape = [side for side in other.arrays[0].shape if side != 1]
         likely = ["index"] if names == ["index"] else ["slopes"] if len(shape) == 1 else ["dense"]
         forms = dict.fromkeys([*likely, "dense", "distance", "slopes", "index"])
-        if other.arrays[0].shape == (source.recipe.values.get("heads"),):  # a number for each head
+        if shape == [source.recipe.values.get("heads")] and not source.says_length:  # a number for each head
             forms = {"slopes": None}
         return [({"form": form}, None) for form in forms]
     return [({}, None)]
@@ -362,9 +362,10 @@ def _misfit(made: Table, other: Tabular) -> Misfit:
     for made_view, other_view in (same_layout(*pair) for pair in pairs):
         (*outer, rows), (*others, count) = ((0, *view.shape[: view.lead]) for view in (made_view, other_view))
         fits = made_view.row_shape == other_view.row_shape and outer == others
-        if not fits or made_view.dtype.startswith("complex") != other_view.dtype.startswith("complex"):
+        regrouped = not fits and is_regrouped(made_view, other_view)
+        if not (fits or regrouped) or made_view.dtype.startswith("complex") != other_view.dtype.startswith("complex"):
             return OTHER_SHAPE, no_common_name, bool(left), float("inf")
-        apart = apart if rows == count else FEWER_ROWS
+        apart = apart if rows == count and fits else FEWER_ROWS
         gaps.append(row_gap(made_view, other_view))
     return apart, no_common_name, bool(left), sum(gap for gap in gaps if gap < float("inf"))
 

@@ -19,7 +19,7 @@ from pecli.numbers.printing import percent
 from pecli.spec.tabular import Tabular, shape_text
 from pecli.tables.figures import Figures, Pairing, Tolerance, coarser, compare_block
 from pecli.tables.table import Table
-from pecli.tables.views import ArrayView, RowOverlap, overlapping_rows, pair_views, same_layout
+from pecli.tables.views import ArrayView, RowOverlap, is_regrouped, overlapping_rows, pair_views, same_layout
 
 
 class Finding(NamedTuple):
@@ -237,10 +237,10 @@ def _compare_pair(
     if left.dtype.startswith("complex") != right.dtype.startswith("complex"):
         found.complete = False
         return None
+    if left.plain_shape != right.plain_shape and is_regrouped(left, right):
+        shape = math.prod(left.shape[:-1]), left.shape[-1]
+        left, right = (replace(v, shape=shape, axes=("", ""), lead=1) for v in (left, right))
     parts = overlapping_rows(left, right)
-    if parts is None and left.shape[-1:] == right.shape[-1:] and math.prod(left.shape) == math.prod(right.shape):
-        left, right = (replace(v, shape=(v.rows, v.row_size), axes=("", ""), lead=1) for v in (left, right))
-        parts = overlapping_rows(left, right)  # one axis is two: the values follow one another in one order
     if parts is None:
         found.remark("shape", f"{name}: values of these shapes are not counted one by one")
         return None

@@ -226,6 +226,18 @@ class Tolerance(NamedTuple):
         """Whether only equal values pass."""
         return not (self.atol or self.rtol or self.ulp)
 
+    def exceeded(
+        self, x: NDArray[Any], y: NDArray[Any], gap: NDArray[Any], units: NDArray[Any] | None
+    ) -> NDArray[np.bool_]:
+        """Return which values are further apart; `gap` is how far, infinite at NaN, and `units` the same in ulp."""
+        odd = np.isinf(gap)
+        if self.decimals is not None:  # whatever type holds what was printed
+            x, y = x.astype(np.float64), y.astype(np.float64)
+            sides = (x - np.round(y, self.decimals), np.round(x, self.decimals) - y)
+            gap = np.minimum(*map(np.abs, sides))
+        wrong: NDArray[np.bool_] = odd | (gap > self.atol + self.rtol * np.abs(y.astype(np.float64)))
+        return wrong & (odd | (units > self.ulp)) if self.ulp and units is not None else wrong
+
     def __str__(self) -> str:
         if self.decimals is not None:
             return f"{self.decimals} printed decimals"
@@ -407,14 +419,7 @@ def _beyond(
     wrong, tolerance = gap > 0, pairing.tolerance
     unequal = pairing.count(wrong)
     if unequal and not tolerance.exact:
-        odd = np.isinf(gap)
-        if tolerance.decimals is not None:  # whatever type holds what was printed
-            x, y = x.astype(np.float64), y.astype(np.float64)
-            sides = (x - np.round(y, tolerance.decimals), np.round(x, tolerance.decimals) - y)
-            gap = np.minimum(*map(np.abs, sides))
-        wrong = odd | (gap > tolerance.atol + tolerance.rtol * np.abs(y.astype(np.float64)))
-        if tolerance.ulp and units is not None:
-            wrong &= odd | (units > tolerance.ulp)
+        wrong = tolerance.exceeded(x, y, gap, units)
     beyond = pairing.count(wrong)
     if not beyond:
         return {"unequal": unequal}

@@ -136,6 +136,11 @@ def _cosines_and_sines(left: list[ArrayView], right: list[ArrayView]) -> list[tu
     return [(views[0][a], views[1][b]) for a, b in zip(*named, strict=False)]
 
 
+def is_regrouped(a: Array, b: Array) -> bool:
+    """Whether two arrays have as many rows of one width, whose numbers may have other axes."""
+    return a.shape[-1:] == b.shape[-1:] and math.prod(a.shape) == math.prod(b.shape)
+
+
 LOOK_ROWS = 16  # rows that decide between arrays, or layouts, of one shape
 
 
@@ -145,6 +150,7 @@ def _of_one_shape(left: list[ArrayView], right: list[ArrayView]) -> list[tuple[A
     Of several of this shape it is the one whose first rows are nearest, if they are clearly nearer than the next.
     """
     pairs = [(a, b) for a in left for b in right if a.plain_shape == b.plain_shape]
+    pairs = pairs or [(a, b) for a in left for b in right if is_regrouped(a, b)]
     if len(left) == len(right) == 2 and len(pairs) == 4:
         return min((pairs[::3], pairs[1:3]), key=lambda both: sum(row_gap(*pair) for pair in both))
     if min(len(left), len(right)) > 1:
