@@ -390,6 +390,11 @@ def measured_of(table: Tabular) -> str | None:
     if len(lines.shape) > 2 and all((rows == rows[:1, :1]).all() for rows in _matrices(lines)):
         many = lines.count // lines.shape[-2]
         return f"two values, {low} and {high}: each of {many} channels holds one of them, all positions are the same"
+    if (lines.count, low, high) == (1, "0", "1"):
+        row = lines.read(0, 1)[0]
+        for how, parts in (("in turn", (row[::2], row[1::2])), ("in two halves", np.array_split(row, 2))):
+            if all((part == part[0]).all() for part in parts):
+                return f"0 and 1 {how}: the sines and cosines of position 0, which every base and spacing gives"
     what = "a mask of two values" if {"0", "-inf"} & {low, high} else "two values"
     text = f"{what}, {low} and {high}: {_mask_pattern(lines, distinct[1], low, high)}"
     return text if lines.low is None else text.replace("-inf", lines.low_text)

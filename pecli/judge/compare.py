@@ -95,19 +95,17 @@ def _rows_of(values: Floats, start: int, stop: int) -> Floats:
 
 def _with_option(a: Tabular, b: Tabular, findings: list[Finding], found: Comparison) -> list[Finding]:
     """Add the option that accepts a rounding, to decimals or to a narrow type, if it is all that differs."""
-    most, kind = found.total.max_abs, findings[0].kind if findings else ""
+    most, (kind, text) = found.total.max_abs, findings[0] if findings else Finding("", "")
     if not found.complete or any(one.kind != "expected" for one in findings[1:]):
         return findings
+    options = dict[str, Tolerance]()
     if kind == "type" and found.total.max_ulp <= 1:
-        tolerance, option = Tolerance(ulp=1), "--ulp 1"
-    elif kind == "decimals" and " rounded " in findings[0].text and 0 < most < 0.5:
-        digits = math.floor(-math.log10(2 * most))
-        tolerance, option = Tolerance.printed(digits), f"--digits {digits}"
-    else:
-        return findings
-    if not compare_tables(a, b, tolerance).equal:
-        return findings
-    return [findings[0]._replace(text=f"{findings[0].text}; {option} accepts it"), *findings[1:]]
+        options["--ulp 1"] = Tolerance(ulp=1)
+    elif 0 < most < 0.5 and ((kind == "decimals" and " rounded " in text) or text.endswith(" decimals")):
+        least = math.floor(-math.log10(2 * most))
+        options = {f"--digits {digits}": Tolerance.printed(digits) for digits in (least + 1, least)}
+    accepted = next((option for option, one in options.items() if compare_tables(a, b, one).equal), "")
+    return [findings[0]._replace(text=f"{text}; {accepted} accepts it"), *findings[1:]] if accepted else findings
 
 
 def explained(a: Tabular, b: Tabular) -> list[Finding]:

@@ -339,9 +339,12 @@ def _identified(table: Tabular, positions: Floats | None = None) -> Identificati
         of_pairs |= found is not None and is_large(table) and any(text.startswith(PAIRS) for text in found.measured[:1])
         if of_pairs and unknown and (rule is identify_grid or unknown.nearly > MIN_SAMPLED):
             break  # cosines and sines are no bias
-    others = _as_rows(table), _of_matrices(table), _reshaped(table)
-    notes = "the array is one row of the table", JOINED[0], "the array was reshaped, the values are in the same order"
-    for rows, note in zip(others, notes, strict=True):
+    others = {
+        "the array is one row of the table": _as_rows(table), JOINED[0]: _of_matrices(table),
+        "the array was reshaped, the values are in the same order": _reshaped(table),
+        "column 0 numbers the rows and was left out": _without_numbers(table),
+    }  # fmt: skip
+    for note, rows in others.items():
         found = None if rows is None else identify_waves(rows)
         if found is not None and found.recipe is not None and EXCHANGED not in found.notes:
             return replace(found, notes=(*found.notes, note), arrays=tuple(array.name for array in table.arrays))
@@ -364,6 +367,16 @@ def _of_matrices(table: Tabular) -> Tabular | None:
         return None
     (a, b), (c, d) = np.moveaxis(floats(table.read(array.name), array.dtype), (-2, -1), (0, 1))
     return InMemory({"cos": a, "sin": c}) if (a == d).all() and (b == -c).all() else None
+
+
+def _without_numbers(table: Tabular) -> Tabular | None:
+    """Return a matrix without its first column, which numbers the rows; None where it does not."""
+    (array, *more) = table.arrays or (None,)
+    if array is None or more or len(array.shape) != 2 or array.shape[1] < 3 or is_large(table):
+        return None
+    values = table.read(array.name)
+    first = floats(values[:, 0], array.dtype)
+    return InMemory({array.name: values[:, 1:]}) if len(first) > 2 and (np.diff(first) == 1).all() else None
 
 
 def _reshaped(table: Tabular) -> Tabular | None:
