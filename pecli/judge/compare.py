@@ -151,8 +151,10 @@ def _reasons(table: Tabular, found: Identification) -> Iterator[str]:
         said, findings = next((one for one in alike if not few or one[1][0].kind == "decimals"), ("", []))
     texts = [one.text for one in findings if one.kind not in VAGUE] if said else []
     yield from [f"nearly {said}: {text}" for text in texts[:1]] + texts[1:]
-    drawn = random_parts(table, drawn=True) if table.arrays and not texts else []
-    yield from [*map(random_words, drawn), *found.measured] if drawn else ()
+    drawn = [*map(random_words, random_parts(table, drawn=True))] if table.arrays and not texts else []
+    if not drawn and not texts and table.arrays and all(array.name.endswith("weight") for array in table.arrays):
+        drawn = ["no known formula gives these values, and 'weight' names what was trained"]
+    yield from [*drawn, *found.measured] if drawn else ()
 
 
 def _usual(table: Tabular) -> Iterator[str]:

@@ -201,7 +201,8 @@ def _rules(found: Integers, count: int, unit: str) -> Iterator[tuple[str, Intege
             yield f"numbers of {plural(unit)} are rounded down to multiples of {times}: {text}", places // times * times
     again = 1 + int(np.argmax(found[1:] == 0)) if n > 2 and (found[1:] == 0).any() else 0
     if 1 < again <= count and found[0] == 0:
-        yield (f"{units_from(again, unit)} repeat the first {again}: {unit} {again} is {unit} 0 again", places % again)
+        which = f"the first {min(again, n - again)}"
+        yield f"{units_from(again, unit)} repeat {which}: {unit} {again} is {unit} 0 again", places % again
     if again and n == count and found[0] == n - again:
         by = again if again <= n // 2 else again - n
         place = (by, 0) if by > 0 else (0, -by)

@@ -171,7 +171,7 @@ def test_the_place_of_a_fault_is_said():
     assert said(out)[0].startswith("all of heads 1 to 3: the rotation goes the other way")
     out = kernel()
     out[:, :, 128:] = kernel(X[:, :, 128:], P[:32])
-    assert said(out)[0].startswith("positions from 128 on repeat the first 128: position 128 is position 0 again")
+    assert said(out)[0].startswith("positions from 128 on repeat the first 32: position 128 is position 0 again")
     out = kernel(positions=P + 5)
     out[1] = X[1]
     assert said(out, start=5) == ["all of batch 1: not rotated at all: the outputs are the inputs"]
