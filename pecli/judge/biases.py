@@ -666,6 +666,9 @@ DISTANCES = {
 }  # fmt: skip
 
 
+BY_DISTANCE = "that depends on key minus query alone"
+
+
 def distance_of(table: Tabular) -> str | None:
     """Describe a matrix that depends only on the distance of query and key: the distance itself, or unknown."""
     for lines in arrays_of(table):
@@ -684,7 +687,7 @@ def distance_of(table: Tabular) -> str | None:
                     some = ", ".join(f"{factor:.4g}" for factor in factors[:4]) + " .." * (len(factors) > 4)
                     hidden = ", under a causal mask" * bool(profile.masked)
                     return f"{what}: {some} times {by}" + f" plus {added:g}" * bool(added) + hidden
-            return f"{what} that depends on key minus query alone; no recipe was found"
+            return f"{what} {BY_DISTANCE}; no recipe was found"
     return None
 
 

@@ -127,7 +127,7 @@ def identified(table: Tabular, positions: Floats | None = None) -> Identificatio
 def _reasons(table: Tabular, found: Identification) -> Iterator[str]:
     """Yield why an unknown table is none: what each of two arrays is, or how it differs from a recipe like it."""
     from pecli.judge.explain import STILL, is_still, random_parts, random_words
-    from pecli.judge.identify import MIN_EXPLAINED_NEAREST, few_values, is_large
+    from pecli.judge.identify import MIN_EXPLAINED_NEAREST, few_values, is_cube, is_large
     from pecli.judge.located import VAGUE
     from pecli.tables.alignment import table_like
     from pecli.tables.sources import read_source
@@ -139,14 +139,14 @@ def _reasons(table: Tabular, found: Identification) -> Iterator[str]:
         yield STILL
         return
     said, is_near = "", found.nearly >= MIN_EXPLAINED_NEAREST
-    nearest = found.nearest if is_near else _recipe_of_half(table)
+    nearest = found.nearest if is_near else None if is_cube(table) else _recipe_of_half(table)
     for recipe in dict.fromkeys((re.sub(",start=[^,]+", "", nearest), nearest)) if nearest else ():
         findings = explained(table, table_like(read_source(recipe), table))
         if (is_near and recipe == nearest) or not any(one.kind in ("place", "rest") for one in findings):
             said = recipe
             break
-    if not said and not is_large(table):
-        few = few_values(table)  # as a mask has, and sines that were cut to integers
+    few = few_values(table)  # as a mask has, and sines that were cut to integers
+    if not said and not is_large(table) and (not few or _is_half_ones(table)):
         alike = _resembled(table, found.usual or _usual(table))
         said, findings = next((one for one in alike if not few or one[1][0].kind == "decimals"), ("", []))
     texts = [one.text for one in findings if one.kind not in VAGUE] if said else []
@@ -155,6 +155,12 @@ def _reasons(table: Tabular, found: Identification) -> Iterator[str]:
     if not drawn and not texts and table.arrays and all(array.name.endswith("weight") for array in table.arrays):
         drawn = ["no known formula gives these values, and 'weight' names what was trained"]
     yield from [*drawn, *found.measured] if drawn else ()
+
+
+def _is_half_ones(table: Tabular) -> bool:
+    """Whether half of the values of all first rows are 1, as sines and cosines of position 0 are."""
+    firsts = [table.read_rows([array.name], 0, 1)[array.name].ravel() for array in table.arrays]
+    return bool((np.concatenate(firsts) == 1).mean() == 0.5)
 
 
 def _usual(table: Tabular) -> Iterator[str]:

@@ -670,7 +670,7 @@ MAX_NOISE = 4
 
 def random_words(part: str) -> str:
     """Return what is said of values without a rule."""
-    return f"{part} look drawn at random or trained: rows and columns are unrelated"
+    return f"{part} look drawn at random or trained: neighbouring rows and columns are unrelated"
 
 
 def random_parts(table: Tabular, *, drawn: bool = False) -> list[str]:

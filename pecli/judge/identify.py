@@ -14,7 +14,7 @@ import numpy as np
 from pecli.errors import BadParameter
 from pecli.formats.decimals import digits_text, how_printed, last_digits, printed_digits
 from pecli.judge import waves
-from pecli.judge.biases import identify_bias
+from pecli.judge.biases import BY_DISTANCE, identify_bias
 from pecli.judge.description import MAX_ULP_NAMED, UNLIKE, Identification, Tally, statistics_of
 from pecli.judge.grids import JOINED, MAX_AXES, identify_grid
 from pecli.judge.located import floats as read_floats
@@ -322,7 +322,8 @@ def _identified(table: Tabular, positions: Floats | None = None) -> Identificati
     few = few_values(table)
     if few or is_cube(table):
         found = identify_bias(table)
-        if found is not None and (few or found.recipe is not None or is_masked(table)):
+        by_distance = found is not None and any(BY_DISTANCE in text for text in found.measured)
+        if found is not None and (few or found.recipe is not None or by_distance or is_masked(table)):
             return found
     alone = all(sum(side > 1 for side in array.shape) < 2 for array in table.arrays)
     rules = [identify_vector] if alone else []  # frequencies that accompany a table are no answer
@@ -589,6 +590,8 @@ def _closed_forms(keys: Mapping[str, str]) -> Iterator[tuple[str, float]]:
             if abs(log * math.log(other) / whole - 1) < MAX_BASE_ERROR:
                 note = f"its base is e^({name}({base})): {name} stands for the natural logarithm"
                 yield note, math.exp(whole / math.log(other))
+        if abs(log / whole - 2) < MAX_BASE_ERROR:
+            yield f"the same as base {base} with every exponent doubled", float(base) ** 2
         width = dim * whole / log
         near = 2 * round(width / 2)
         if dim < near <= MAX_WIDTH and abs(width / near - 1) < MAX_BASE_ERROR:
@@ -608,7 +611,7 @@ def _wider(found: Identification) -> Identification:
     """Note what the base of a table stands for: likely, where a wider table has it and it is none by itself."""
     keys = split_recipe(found.recipe)[1] if found.recipe else {}
     for note, exact in _closed_forms(keys) if {*keys} <= {"dim", "base", *TABLE_KEYS} else ():
-        own = keys["base"] in PUBLISHED_BASES or "logarithm" in note or keys["base"] == repr(exact)
+        own = keys["base"] in PUBLISHED_BASES or "logarithm" in note or float(keys["base"]) == exact
         return replace(found, notes=(note, *found.notes), confidence=found.confidence if own else "likely")
     return found
 

@@ -222,7 +222,8 @@ def test_noise_in_some_heads_is_no_change_of_bytes() -> None:
     actual[:4] = np.random.default_rng(0).standard_normal(actual[:4].shape) * 0.02
     found = [one.text for one in pecli.compare(actual, expected).findings]
     assert (
-        found[0] == "the values of array, heads 0 to 3, look drawn at random or trained: rows and columns are unrelated"
+        found[0] == "the values of array, heads 0 to 3, look drawn at random or trained:"
+        " neighbouring rows and columns are unrelated"
     )
     assert not any("bytes" in text or "sign" in text for text in found)
 
