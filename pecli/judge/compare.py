@@ -115,18 +115,23 @@ def explained(a: Tabular, b: Tabular) -> list[Finding]:
 
 def identified(table: Tabular, positions: Floats | None = None) -> Identification:
     """Return what `judge.identify` says of a table; of an unknown one, also why it differs from the nearest recipe."""
-    from pecli.judge.identify import identify
+    from pecli.judge.identify import at_positions, identify
 
     found = identify(table, positions)
     if found.recipe or found.count or positions is not None:  # of an unknown table, all values were compared
         return found
     with np.errstate(all="ignore"):  # a file may hold any number
-        return _reread(table) or replace(found, measured=tuple(_reasons(table, found)) or found.measured)
+        if other := _reread(table):
+            return other
+        reasons = tuple(_reasons(table, found))
+        if not any(text.startswith("nearly") for text in reasons) and (other := at_positions(table)):
+            return other
+        return replace(found, measured=reasons or found.measured)
 
 
 def _reasons(table: Tabular, found: Identification) -> Iterator[str]:
     """Yield why an unknown table is none: what each of two arrays is, or how it differs from a recipe like it."""
-    from pecli.judge.explain import STILL, is_still, random_parts, random_words
+    from pecli.judge.explain import STILL, TRAINED, is_still, is_trained, random_parts, random_words
     from pecli.judge.identify import MIN_EXPLAINED_NEAREST, few_values, is_cube, is_large
     from pecli.judge.located import VAGUE
     from pecli.tables.alignment import table_like
@@ -149,11 +154,10 @@ def _reasons(table: Tabular, found: Identification) -> Iterator[str]:
     if not said and not is_large(table) and (not few or _is_half_ones(table)):
         alike = _resembled(table, found.usual or _usual(table))
         said, findings = next((one for one in alike if not few or one[1][0].kind == "decimals"), ("", []))
-    texts = [one.text for one in findings if one.kind not in VAGUE] if said else []
+    texts = [one.text for one in findings if one.kind not in (*VAGUE, "arrays")] if said else []
     yield from [f"nearly {said}: {text}" for text in texts[:1]] + texts[1:]
     drawn = [*map(random_words, random_parts(table, drawn=True))] if table.arrays and not texts else []
-    if not drawn and not texts and table.arrays and all(array.name.endswith("weight") for array in table.arrays):
-        drawn = ["no known formula gives these values, and 'weight' names what was trained"]
+    drawn = drawn or [TRAINED] * (is_trained(table) and not texts)
     yield from [*drawn, *found.measured] if drawn else ()
 
 

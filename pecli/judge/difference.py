@@ -309,7 +309,7 @@ def _by_positions(group: tuple[Plane, ...], want: Expected) -> list[Finding] | N
                 continue
             named = descriptions(found, max(want.rows, int(found.max()) + 1), "row") if found.min() >= 0 else ()
             text = next((text for text, order in named if np.array_equal(order, found)), "")
-            return [Finding("rows", text or _position_words(np.rint(places).astype(np.int64), want))]
+            return [Finding("rows", text or position_words(np.rint(places).astype(np.int64), want))]
     return None
 
 
@@ -326,7 +326,7 @@ def _by_rows(group: tuple[Plane, ...], want: Expected) -> list[Finding] | None:
     return None
 
 
-def _position_words(places: Integers, want: Expected) -> str:
+def position_words(places: Integers, want: Expected) -> str:
     """Describe rows at other positions than expected: a few runs of them, or else the first ones."""
     expected = np.rint(float(want.start) + float(want.step) * np.arange(len(places))).astype(np.int64)
     runs = [run for run in consecutive(places) if places[run.start] != expected[run.start]]

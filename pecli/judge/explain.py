@@ -16,13 +16,30 @@ from pecli.errors import PecliError
 from pecli.formats.decimals import digits_text, how_printed, printed_digits
 from pecli.judge.bias_differences import bias_differences
 from pecli.judge.description import COPIES, Identification, factor_text, harmless
-from pecli.judge.difference import Expected, key_lines, mistaken_tables, other_frequencies, wave_differences
+from pecli.judge.difference import (
+    Expected,
+    key_lines,
+    mistaken_tables,
+    other_frequencies,
+    position_words,
+    wave_differences,
+)  # fmt: skip
 from pecli.judge.grid_differences import grid_differences
-from pecli.judge.identify import HIDING, MAX_FREQUENCY_DIGITS, PAIRS, identify, identify_vector, is_large
+from pecli.judge.identify import (
+    HIDING,
+    MAX_FREQUENCY_DIGITS,
+    MAX_LONE_GAP,
+    PAIRS,
+    at_positions,
+    identify,
+    identify_vector,
+    is_large,
+    matched_positions,
+)  # fmt: skip
 from pecli.judge.interpolation import MAX_WEIGHTS, interpolated
 from pecli.judge.located import MAX_REST_SHARE, VAGUE, ArrayPair, located, place
 from pecli.judge.located import floats as read_floats
-from pecli.judge.orders import MAX_PARTS, match, numbered, numbered_are, span
+from pecli.judge.orders import MAX_PARTS, numbered, numbered_are, span
 from pecli.judge.planes import EPSILON, Floats, Plane, effective_dtype, is_zero, planes_of, rounded, unit
 from pecli.judge.waves import LOW_TYPES
 from pecli.numbers.blocks import in_blocks
@@ -83,11 +100,15 @@ def explain(actual: Tabular, expected: Tabular, found: Comparison) -> list[Findi
                 findings = _described(actual, alike, found)
             return _shaped(actual, expected, findings or _located(actual, expected))
         named = identify(expected)
+        if named.recipe is None and not is_large(expected):
+            named = at_positions(expected) or named
         table = _parsed(named.recipe) if named.confidence == "sure" else None
         fewer = table is not None and max(_size(table), named.count) < _size(expected)  # the others are empty
         if fewer and named.equal is not None:
             table = None
         trained = named.equal is None and table is not None and table.request.form == "index"
+        if table is not None and (rounding := _uneven_rounding(pairs, table, found)) is not None:
+            return [rounding, Finding("expected", f"the expected values are those of {named.recipe}")]
         own = _located(actual, expected) if trained else []  # the recipe gives the index alone
         if any(one.kind not in ("place", "identity") for one in own):
             return own
@@ -390,8 +411,8 @@ MAX_FACTOR_GAP = 1e-9
 MAX_DOUBLE_GAP = 1e-11
 # First rows that show whether the frequencies are the expected ones, and their largest rounding in float32.
 FIRST_ROWS, MAX_FIRST_GAP = 16, 1e-5
-# Largest error of the only row of a file as a share of its largest value, and values of a table with such a row.
-MAX_LONE_GAP, MAX_LONE_VALUES = 2.0**-10, 1 << 22
+# Values of a table with the only row of a file.
+MAX_LONE_VALUES = 1 << 22
 # Largest error of remade rows as a share of their largest value: of the 1e-5 that a layer norm adds to the variance.
 MAX_REMADE_GAP = 1e-3
 # Radians by which angles of float32 are off at position 131072.
@@ -507,6 +528,9 @@ def _located(actual: Tabular, expected: Tabular, *, tensors: bool = False) -> li
         return resized
     if isinstance(expected, Table) and (other := _other_choice(actual, expected)):
         return other
+    want = Expected.of(expected) if isinstance(expected, Table) else None
+    if want is not None and (places := matched_positions(actual, want.table)) is not None:
+        return [Finding("rows", position_words(places, want))]
     of_points = isinstance(expected, Table) and expected.source.keys().get("points")
     random = [] if of_points else random_parts(actual)  # features of any points look drawn at random
     if random := [part for part in random if part not in random_parts(expected)]:
@@ -523,7 +547,7 @@ def _located(actual: Tabular, expected: Tabular, *, tensors: bool = False) -> li
     if own is None:
         return _as_bits(actual, expected) or findings
     if own.recipe is None or own.confidence == "unknown":
-        return findings
+        return [*[Finding("random", TRAINED)] * (is_trained(actual) and not is_trained(expected)), *findings]
     table = _parsed(own.recipe)
     if table is not None and isinstance(expected, Table) and table.source == expected.source:
         return findings  # the same recipe, except for the values in the findings
@@ -571,16 +595,13 @@ def _started(findings: list[Finding], expected: Tabular) -> list[Finding]:
 
 def _other_positions(table: Table, expected: Tabular) -> list[Finding]:
     """Return at which positions the rows of a recipe are, where the expected ones are its rows at others."""
-    whole = Positions.arange(MAX_LONE_VALUES // sum(math.prod(array.row_shape) for array in table.arrays))
-    pairs = pair_views(expected, Table(table.source, Extent(whole, 0, whole.count), table.request))[0]
-    if Expected.of(table) is None or len(pairs) < len(table.arrays):  # no waves, or other arrays
+    found = matched_positions(expected, table)
+    if found is None:
         return []
-    sides = ([read_floats(view, 0, view.rows) for view in side] for side in zip(*pairs, strict=True))
-    want, every = (np.concatenate(side, axis=1) for side in sides)
-    found, have = match(want, every, MAX_LONE_GAP), table.positions.numbers(0, len(want))
+    have = table.positions.numbers(0, len(found))
     runs = np.split(np.arange(len(found)), 1 + np.flatnonzero(np.diff(found - have)))
     moved = [(run[0], span(run[0], run[-1], "row")) for run in runs if found[run[0]] != have[run[0]]]
-    if (found < 0).any() or not 0 < len(moved) <= MAX_PARTS:
+    if not 0 < len(moved) <= MAX_PARTS:
         return []
     texts = (f"{rows}: positions start at {have[k]:g} where {found[k]} was expected" for k, rows in moved)
     return [Finding("rows", ", ".join(texts))]
@@ -671,6 +692,14 @@ MAX_NOISE = 4
 def random_words(part: str) -> str:
     """Return what is said of values without a rule."""
     return f"{part} look drawn at random or trained: neighbouring rows and columns are unrelated"
+
+
+TRAINED = "no known formula gives these values, and 'weight' names what was trained"
+
+
+def is_trained(table: Tabular) -> bool:
+    """Whether all arrays are called what a model calls trained parameters."""
+    return bool(table.arrays) and all(array.name.endswith("weight") for array in table.arrays)
 
 
 def random_parts(table: Tabular, *, drawn: bool = False) -> list[str]:

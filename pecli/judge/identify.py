@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,28 +12,32 @@ from itertools import chain, product
 
 import numpy as np
 
-from pecli.errors import BadParameter
+from pecli.errors import BadParameter, PecliError
 from pecli.formats.decimals import digits_text, how_printed, last_digits, printed_digits
 from pecli.judge import waves
-from pecli.judge.biases import BY_DISTANCE, identify_bias
+from pecli.judge.biases import BY_DISTANCE, identify_bias, recipe_text
 from pecli.judge.description import MAX_ULP_NAMED, UNLIKE, Identification, Tally, statistics_of
 from pecli.judge.grids import JOINED, MAX_AXES, identify_grid
+from pecli.judge.located import PHASE_ERROR
 from pecli.judge.located import floats as read_floats
-from pecli.judge.orders import numbered, numbered_are
+from pecli.judge.orders import match, numbered, numbered_are
 from pecli.judge.planes import EPSILON, Plane, effective_dtype, exchanged, is_zero, planes_of, rounded, rows_of, unit
 from pecli.judge.signal import MAX_ROW, Measured, follows_waves, lone_readings, measured_readings, wave_groups, wrapped
 from pecli.numbers.blocks import in_blocks
 from pecli.numbers.decimals import digits as digits_of
+from pecli.numbers.positions import Positions
 from pecli.numbers.printing import limit, percent
 from pecli.numbers.rounding import Floats, Integers, floats
 from pecli.spec.catalogue import CATALOGUE
 from pecli.spec.declaration import TABLE_KEYS, Family
 from pecli.spec.hooks import UNITS
 from pecli.spec.measured import LENGTHS, PUBLISHED_BASES, Named, Pairs
+from pecli.spec.plans import Waves
 from pecli.spec.recipe import Recipe, join_recipe, split_recipe
 from pecli.spec.tabular import InMemory, Tabular
-from pecli.tables.alignment import DOUBLED, table_like
-from pecli.tables.request import take_table_keys
+from pecli.tables.alignment import DOUBLED, read_fitting, table_like
+from pecli.tables.comparison import compare_tables
+from pecli.tables.request import Extent, take_table_keys
 from pecli.tables.sources import read_source
 from pecli.tables.table import Table
 from pecli.tables.views import pair_views
@@ -378,6 +383,65 @@ def _without_numbers(table: Tabular) -> Tabular | None:
     values = table.read(array.name)
     first = floats(values[:, 0], array.dtype)
     return InMemory({array.name: values[:, 1:]}) if len(first) > 2 and (np.diff(first) == 1).all() else None
+
+
+# Rows that are matched with those of a recipe before all are, and values of that recipe: 8,192 rows of 128.
+FIRST_MATCHED, MAX_MATCHED = 4, 1 << 20
+# Columns of a row that is matched; those of few columns repeat.
+MIN_MATCHED = 8
+# Largest error of a row that is one of a recipe, as a share of its largest value.
+MAX_LONE_GAP = 2.0**-10
+
+
+def matched_positions(table: Tabular, recipe: Table) -> Integers | None:
+    """Return the position of each row, where all are rows of a recipe of waves, in no plain order; else None."""
+    whole = Positions.arange(MAX_MATCHED // sum(math.prod(array.row_shape) for array in recipe.arrays))
+    pairs = pair_views(table, Table(recipe.source, Extent(whole, 0, whole.count), recipe.request))[0]
+    if not isinstance(recipe.plan, Waves) or recipe.plan.axes or len(pairs) < len(recipe.arrays) or is_large(table):
+        return None
+    if any(left.row_size != right.row_size or left.row_size < MIN_MATCHED for left, right in pairs):
+        return None
+    sides = ([read_floats(view, 0, view.rows) for view in side] for side in zip(*pairs, strict=True))
+    have, every = (np.concatenate(side, axis=1) for side in sides)
+    for rows in (have[:FIRST_MATCHED], have):
+        found = match(rows, every, MAX_LONE_GAP)
+        if (found < 0).any():
+            return None
+    return found if (found != np.arange(len(found))).any() and (found != found[0]).any() else None
+
+
+# Waves whose rows are looked for at any positions, and how many of these a recipe lists.
+WAVES = (
+    "sinusoidal", "sinusoidal:order=sin-cos", "sinusoidal:order=cos-sin", "sinusoidal:order=sin-cos,shift=1",
+    "sinusoidal:order=cos-sin,shift=1", "rope", "rope:base=500000", "rope:base=1000000",
+)  # fmt: skip
+MAX_POSITIONS = 64
+
+
+def at_positions(table: Tabular) -> Identification | None:
+    """Return the identification of rows at uneven positions, such as the time steps of a sampler; None elsewhere."""
+    if any(len(array.shape) < 2 for array in table.arrays) or few_values(table) or is_cube(table):
+        return None
+    for text in WAVES:
+        with contextlib.suppress(PecliError):  # of another size
+            like = table_like(read_fitting(text, table), table)
+            places = matched_positions(table, like)
+            if places is None or len(places) > MAX_POSITIONS:
+                continue
+            listed = Positions.listed(places.astype(np.float64))
+            made = Table(like.source, Extent(listed, 0, len(places)), like.request)
+            found = compare_tables(table, made)
+            most, kind = found.total.max_abs, max((a.dtype for a in table.arrays), key=lambda k: EPSILON.get(k, 1.0))
+            if not found.complete or most > EPSILON[kind] + PHASE_ERROR * int(places.max()):
+                continue
+            recipe = recipe_text(made)
+            notes = (f"every value is within {limit(most, 2)} of the exact one",) * bool(most)
+            equal = 1 - found.total.unequal / found.total.compared
+            steps = "float32" if most else "exact"
+            names = tuple(array.name for array in table.arrays)
+            confidence = "sure" if min(made.arrays[0].shape) >= MIN_SURE_ROWS else "likely"
+            return Identification(recipe, confidence, most, equal, steps, notes, (), found.total.compared, names)
+    return None
 
 
 def _reshaped(table: Tabular) -> Tabular | None:

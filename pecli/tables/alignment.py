@@ -25,7 +25,7 @@ from pecli.spec.recipe import split_recipe
 from pecli.spec.tabular import InMemory, Tabular
 from pecli.tables.layouts import LAYOUTS, cosines_and_sines
 from pecli.tables.parts import component_names, components_of
-from pecli.tables.request import FREQUENCIES, companion_name
+from pecli.tables.request import FREQUENCIES, NAME, companion_name
 from pecli.tables.sources import NamedSource, read_source
 from pecli.tables.table import Table, rows_of
 from pecli.tables.views import LOOK_ROWS, copies_of, is_regrouped, pair_views, row_gap, same_layout
@@ -342,7 +342,7 @@ def _called(source: NamedSource, other: Tabular) -> dict[str, str]:
     """Return the names that the other gives cosines and sines, cos_cached and so on, and frequencies that it has."""
     names = [array.name for array in other.arrays]
     pair = cosines_and_sines(names)
-    if not pair or pair == ["cos", "sin"] or "name" in source.given:
+    if not pair or pair == ["cos", "sin"] or "name" in source.given or not all(map(NAME.fullmatch, pair)):
         return {}
     also = {"companion": FREQUENCIES} if companion_name(pair[0], FREQUENCIES) in names else {}
     return {"name": "+".join(pair), **also}

@@ -38,7 +38,7 @@ FREQUENCIES = "inv_freq"
 # Companion arrays that a table may have.
 COMPANIONS = (FREQUENCIES,)
 MAX_AXES = 4
-_NAME = re.compile(r"[\w-]+(\.[\w-]+)*")
+NAME = re.compile(r"[\w-]+(\.[\w-]+)*")
 
 
 class ArrayNaming(NamedTuple):
@@ -69,7 +69,7 @@ class ArrayNaming(NamedTuple):
         """
         names = tuple(re.split(r"[+,]", name)) if name is not None else ()
         for word in names:
-            if not _NAME.fullmatch(word):
+            if not NAME.fullmatch(word):
                 rule = "must be words of letters, digits, _ and -, joined with dots; several names are joined with +"
                 raise BadParameter("name", name, rule)
         if len(set(names)) < len(names):

@@ -72,7 +72,7 @@ def _named(pairs: Pairs) -> Iterator[Named]:
             if not tail:
                 yield from _grown(pairs, base, exponents)
     yield from _stepped(pairs, exponents, tail)
-    if not tail and m >= 4 and np.isfinite(pairs.errors).all():
+    if not tail and np.count_nonzero(np.isfinite(pairs.errors)) >= max(m / 4, 4):  # of cosines alone, slow ones are not
         yield from _ramps(pairs, exponents)
 
 
@@ -161,7 +161,8 @@ def _ramps(pairs: Pairs, exponents: Floats) -> Iterator[Named]:
             with np.errstate(all="ignore"):
                 ratio = pairs.steps / plain
             loose = pairs.slack(plain) / plain
-            if not (np.abs(ratio[: few + 1] - 1) <= loose[: few + 1]).all() or ratio[-1] > 1 - 3 * loose[-1]:
+            last = int(np.flatnonzero(np.isfinite(loose))[-1])
+            if not (np.abs(ratio[: few + 1] - 1) <= loose[: few + 1]).all() or ratio[last] > 1 - 3 * loose[last]:
                 continue
             yield from _of_ratio(pairs, base, plain, ratio, loose)
 
@@ -188,6 +189,9 @@ def _of_ratio(pairs: Pairs, base: Decimal, plain: Floats, ratio: Floats, loose: 
 
 def _factors(ratio: Floats, loose: Floats) -> Iterator[Decimal]:
     """Yield factors that the slowest pairs show."""
+    count = 1 + int(np.flatnonzero(np.isfinite(loose))[-1])
+    slowest = count == len(loose)
+    ratio, loose = ratio[:count], loose[:count]
     last = ratio[-1]
     flat = np.abs(ratio / last - 1) <= np.maximum(2 * loose, 1e-12)
     count = len(ratio) - int(np.flatnonzero(~flat)[-1]) - 1 if (~flat).any() else len(ratio)
@@ -200,6 +204,8 @@ def _factors(ratio: Floats, loose: Floats) -> Iterator[Decimal]:
     if short not in found and short > 1 and digits(short) <= MAX_FACTOR_DIGITS + 2:
         found.append(short)
     yield from found[:3]
+    if not slowest:
+        yield from (one for one in map(Decimal, PUBLISHED_FACTORS) if one not in found and 1 / float(one) <= last)
 
 
 def _by_rotations(plain: Floats, share: Floats, doubt: Floats) -> Iterator[Ramp]:
