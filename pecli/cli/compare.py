@@ -114,7 +114,7 @@ def difference_view(found: Comparison, names: tuple[str, str], *, every: bool = 
         dtypes = {dtype for array in found.arrays for dtype in array.dtypes}
         kind = f" {dtypes.pop()} values" if len(dtypes) == 1 else " values"
         reasons.append(found.verdict.removeprefix("different: ").replace(" values", kind, 1))
-    if len(found.arrays) == 1 and (part := {"cos", "sin"}.intersection(found.arrays[0].names)):
+    if not moved and len(found.arrays) == 1 and (part := {"cos", "sin"}.intersection(found.arrays[0].names)):
         reasons = list(dict.fromkeys([*reasons, f"compared: {min(part)} alone"]))
     if (left := len(reasons) - MAX_REASONS) > 0 and not every:
         reasons[MAX_REASONS - 1 : -1] = [f"and {left} more reason{'s' * (left > 1)}, with --all"]

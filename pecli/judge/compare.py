@@ -184,7 +184,7 @@ def _usual(table: Tabular) -> Iterator[str]:
         return
     first, *more = shapes[0]
     if not is_cube(table):
-        yield from ("sinusoidal", "rope", *[f"rope:dim={more[-1]}"] * (more[-1] % 2 == 0))
+        yield from ("sinusoidal", "sinusoidal:order=sin-cos", "rope", *[f"rope:dim={more[-1]}"] * (more[-1] % 2 == 0))
     if few_values(table):  # a mask, or sines that were cut to integers
         return
     for tokens in (0, 1) if not is_cube(table) else ():

@@ -225,7 +225,8 @@ def resemblance(actual: Tabular, expected: Table) -> list[Finding]:
         of_index = {"offset"} if all("int" in left.dtype for left, _ in pairs) else set()  # which no chance adds to all
         if ({one.kind for one in findings} - of_index).isdisjoint({"place", "rest", *OTHER}):
             return findings
-        return [noise] if (noise := _noise(pairs)) is not None else []
+        whole = _remade(pairs) or _noise(pairs)
+        return [whole] if whole is not None else []
 
 
 def _differing(actual: Tabular, expected: Tabular, found: Comparison) -> Iterator[Tabular]:
@@ -579,7 +580,9 @@ def _other_choice(actual: Tabular, expected: Table) -> list[Finding]:
             with contextlib.suppress(PecliError):
                 recipe = Recipe.bind(encoding.name, **{**keys, key: choice})
                 if recipe != expected.source and gives(Table(recipe, expected.extent, expected.request)):
-                    return [Finding(key, parameter_text(key, choice, keys.get(key, ""), parameter.param.off))]
+                    both = choice, keys.get(key, "")
+                    words = encoding.hook("words")({key: both}) if encoding.declares("words") else {}
+                    return [Finding(key, words.get(key) or parameter_text(key, *both, parameter.param.off))]
     return []
 
 
@@ -805,6 +808,10 @@ def _remade(pairs: list[tuple[ArrayView, ArrayView]]) -> Finding | None:
     made = {
         "each row is standardised: its mean is subtracted, and it is divided by its deviation (layer norm)":
             (x - x.mean(1, keepdims=True)) / x.std(1, keepdims=True),
+        "each column is standardised: its mean is subtracted, and it is divided by its deviation":
+            (x - x.mean(0)) / np.where(x.std(0) > 0, x.std(0), 1),
+        "each column is scaled to 0 .. 1: its least value is subtracted, and it is divided by its range":
+            (x - x.min(0)) / np.where(np.ptp(x, 0) > 0, np.ptp(x, 0), 1),
         "each odd column holds the cosine of the column before it, not of the angle":
             np.stack([even, np.cos(y[:, ::2])], 2).reshape(y.shape),
         "all even columns stand before all odd ones: both were stacked along the first axis and reshaped":

@@ -606,6 +606,8 @@ def described(name: waves.WaveName, found: Tally, names: Sequence[waves.WaveName
     if name.named.fitted:
         determined &= found.equal >= MIN_EQUAL_FITTED.get(measured.dtype, 0.0) * found.count
     confidence = "sure" if not found.unexplained and determined and not name.phase.endswith("negated") else "likely"
+    if pairs == 1 and measured.reading.is_alone:
+        notes.append("one column: the first of a table of any width and base")
     if found.equal < found.count or way.name != "exact":
         notes.append(arithmetic_note(name, found))
     types = dict.fromkeys(plane.array.dtype for plane in measured.planes)

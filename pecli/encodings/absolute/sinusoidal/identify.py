@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
@@ -119,30 +119,36 @@ APART = "sine and cosine of a pair have different frequencies"
 
 def mistakes(keys: Mapping[str, str]) -> Iterator[Change]:
     """Yield exponents that people write instead of 2i/d."""
-    for text, exponent in (
-        (f"{APART}: column j has exponent 2j/d where 2 (j // 2)/d was expected", lambda j: 2 * j),
-        (f"{APART}: column j has exponent j/d where 2 (j // 2)/d was expected", lambda j: j),
-    ):
-        yield Change("exponent", text, waves=partial(_by_column, exponent))
+    is_halved = keys.get("order", "interleaved") != "interleaved"
+    for times in (2, 1):
+        own = "2j/d" if times == 2 else "j/d"
+        text = f"{APART}: column j has exponent {own} where 2 (j // 2)/d was expected"
+        if is_halved:
+            text = f"{APART}: exponents {2 * times}i/d and ({2 * times}i + {times})/d where 2i/d was expected of both"
+        yield Change("exponent", text, waves=partial(_by_column, times))
     text = "the exponent of pair i is 2 (i // 2)/d where 2i/d was expected: each frequency stands in two pairs"
     yield Change("exponent", text, waves=partial(_same_frequency, 2))
     text = "integer division in the exponent: every pair has the same frequency, 1"
     yield Change("exponent", text, waves=partial(_same_frequency, 1 << 20))
 
 
-def _by_column(exponent: Callable[[int], int], waves: Waves) -> Waves:
-    """Return waves whose columns each have a frequency of their own, base^(-exponent(j) / d) of column j."""
+def _by_column(times: int, waves: Waves) -> Waves:
+    """Return waves whose columns each have a frequency of their own, base^(-times j / d), j counting sines and cosines.
+
+    These alternate, whatever their order in the array is.
+    """
     (band,) = waves.bands
     if len(band.frequencies) < 2 or band.sin is None or band.cos is None:
         return waves
     ratio = CONTEXT.divide(decimal_of(band.frequencies[1]), decimal_of(band.frequencies[0]))
-    parts = []
-    for columns, part in ((band.sin, "sin"), (band.cos, "cos")):
-        places = range(*columns.indices(waves.width))
+    parts, cosines_first = [], (band.cos.start or 0) < (band.sin.start or 0)
+    for part in ("sin", "cos"):
         first = decimal_of(band.frequencies[0])
-        frequencies = tuple(CONTEXT.multiply(first, power(ratio, Fraction(exponent(j), 2))) for j in places)
-        parts.append(band._replace(frequencies=frequencies, sin=columns if part == "sin" else None,
-                             cos=columns if part == "cos" else None))  # fmt: skip
+        odd = (part == "cos") != cosines_first
+        powers = (Fraction(times * (2 * k + odd), 2) for k in range(len(band.frequencies)))
+        frequencies = tuple(CONTEXT.multiply(first, power(ratio, one)) for one in powers)
+        parts.append(band._replace(frequencies=frequencies, sin=band.sin if part == "sin" else None,
+                             cos=band.cos if part == "cos" else None))  # fmt: skip
     return replace(waves, bands=tuple(parts))
 
 

@@ -1,0 +1,174 @@
+"""What unseen tables of other people taught: each was silent or false once."""
+
+import h5py
+import numpy as np
+import pytest
+
+import pecli
+from pecli.judge.planes import rounded
+from tests.judge.answers import UNKNOWN, angles, cache, frequencies, get_slopes, sinusoid
+
+
+@pytest.mark.parametrize("part", ["cos", "sin"])
+@pytest.mark.parametrize("rows", [256, 2048])
+@pytest.mark.parametrize(
+    "recipe",
+    [
+        "rope:dim=128,base=500000,scaling=llama3,original-max=8192,factor=8",
+        "rope:dim=64,scaling=yarn,original-max=4096,factor=16",
+    ],
+)
+def test_a_lone_component_of_a_scaled_cache_is_named(ask, recipe, rows, part):
+    np.save(f"{part}.npy", np.asarray(pecli.table(f"{recipe},len={rows}")[part]))
+    ask("identify", f"{part}.npy").says(f"{recipe},len={rows} (sure").never(*UNKNOWN)
+
+
+def half_steps(width, kind):
+    """Frequencies as the PyTorch tutorial gives them where every step is in a narrow type."""
+    exponents = rounded(np.arange(0, width, 2) * rounded(np.array(-np.log(10000.0) / width), kind), kind)
+    return rounded(np.exp(exponents), kind)
+
+
+@pytest.mark.parametrize("width", [64, 128])
+def test_a_tutorial_in_float16_throughout_is_told(ask, width):
+    phases = rounded(np.outer(np.arange(1024), half_steps(width, "float16")), "float16")
+    values = np.stack([np.sin(phases), np.cos(phases)], axis=2).reshape(1024, width).astype("float16")
+    np.save("pe.npy", values)
+    ask("identify", "pe.npy").says(f"sinusoidal:dim={width}", "angles computed in float16").never(*UNKNOWN)
+    answer = ask("compare", "pe.npy", f"sinusoidal:dim={width}").ends(1)
+    answer.says("phases were computed in float16", "first beyond rounding at position 1")
+
+
+def test_a_base_that_was_rounded_to_bfloat16_is_no_other_base(ask):
+    inverse = rounded(1 / rounded(9984.0 ** rounded(np.arange(32) / 32, "bfloat16"), "bfloat16"), "bfloat16")
+    phases = np.outer(np.arange(512), inverse)
+    np.savez("c.npz", cos=np.cos(phases).astype("float32"), sin=np.sin(phases).astype("float32"))
+    ask("identify", "c.npz").says("rope:dim=64,len=512 (sure: frequencies computed in bfloat16)")
+    ask("compare", "c.npz", "rope:dim=64").ends(1).says("frequencies (inv_freq) were computed in bfloat16")
+
+
+def test_time_steps_in_any_order_are_named_with_their_positions(ask):
+    steps = [999, 957, 901, 850, 777, 640, 512, 401, 333, 250, 128, 64, 21, 1]
+    w = frequencies(256)
+    exact = np.outer(steps, w)
+    float32 = (np.array(steps, "float32")[:, None] * w.astype("float32")).astype(np.float64)
+    for name, phases in (("exact", exact), ("float32", float32)):
+        np.save(f"{name}.npy", np.concatenate([np.cos(phases), np.sin(phases)], axis=1).astype("float32"))
+    listed = "positions=" + "+".join(map(str, steps))
+    ask("identify", "exact.npy").says("sinusoidal:dim=256,order=cos-sin", listed, "(sure")
+    ask("compare", "float32.npy", "exact.npy").ends(1).says("different, but harmless: rounding of float32 phases")
+    answer = ask("compare", "exact.npy", "sinusoidal:dim=256,order=cos-sin").ends(1)
+    answer.says("rows are at other positions: 999, 957, 901")
+
+
+def test_sines_in_one_half_whose_cosines_lag_are_told(ask):
+    j = np.arange(0, 128, 2) / 128
+    p = np.arange(300)
+    sines, cosines = (wave(np.outer(p, 10000.0**-e)) for wave, e in ((np.sin, j), (np.cos, j + 1 / 128)))
+    np.save("pe.npy", np.concatenate([sines, cosines], axis=1).astype("float32"))
+    said = "sine and cosine of a pair have different frequencies: exponents 2i/d and (2i + 1)/d"
+    ask("identify", "pe.npy").says(f"nearly sinusoidal:dim=128,order=sin-cos: {said}")
+    ask("compare", "pe.npy", "sinusoidal:dim=128,order=sin-cos").ends(1).says(said)
+
+
+def test_a_doubled_exponent_is_told_of_its_base(ask):
+    np.save("pe.npy", sinusoid(128, 64, base=1e8).astype("float32"))
+    ask("identify", "pe.npy").says("base=1e8", "the same as base 10000 with every exponent doubled")
+
+
+def test_columns_that_were_scaled_by_themselves_are_told(ask):
+    values = sinusoid(128, 16)
+    np.save("standard.npy", (values - values.mean(0)) / values.std(0))
+    np.save("range.npy", (values - values.min(0)) / np.ptp(values, 0))
+    ask("identify", "standard.npy").says("nearly sinusoidal:dim=16: each column is standardised")
+    ask("compare", "range.npy", "sinusoidal:dim=16").ends(1).says("each column is scaled to 0 .. 1")
+
+
+def test_row_numbers_before_a_table_are_left_out(ask):
+    values = sinusoid(250, 24)
+    np.save("pe.npy", np.column_stack([np.arange(250), values]).astype("float32"))
+    ask("identify", "pe.npy").says("sinusoidal:dim=24,len=250 (sure", "column 0 numbers the rows and was left out")
+
+
+@pytest.mark.parametrize("values", [np.tile([0, 1], 32), np.repeat([1, 0], 32)])
+def test_a_row_of_position_0_is_no_mask(ask, values):
+    np.save("row.npy", values[None])
+    ask("identify", "row.npy").says("unknown: 0 and 1 in", "the sines and cosines of position 0").never("mask")
+
+
+def test_a_lone_column_says_that_it_stands_for_any_width(ask):
+    np.save("column.npy", np.sin(np.arange(200)).astype("float32"))
+    ask("identify", "column.npy").says("one column: the first of a table of any width and base")
+
+
+@pytest.mark.parametrize(
+    "values", [np.arange(4096).reshape(64, 64), np.outer(np.arange(64), np.arange(64)).astype("f4")]
+)
+def test_numbers_that_rise_are_no_angles_at_odd_positions(ask, values):
+    np.save("a.npy", values)
+    ask("identify", "a.npy").says("unknown").never("nearly", "positions start", "positions advance")
+
+
+def test_heads_that_were_gathered_in_another_order_are_told(ask):
+    slopes = get_slopes(32)
+    rows = slopes[:, None, None] * (np.arange(128) - 127)
+    np.save("bias.npy", np.concatenate([rows[16:], rows[:16]]).astype("float32"))
+    ask("identify", "bias.npy").says("nearly alibi:heads=32,bias=last-key: the heads are shifted cyclically by 16")
+
+
+def test_an_index_without_its_offset_is_told(ask):
+    index = np.asarray(pecli.table("window:grid=8x8,form=index")["index"])
+    np.save("index.npy", index - 112)
+    ask("identify", "index.npy").says("nearly window:grid=8x8: 112 is subtracted from all values")
+
+
+def test_slopes_in_a_column_are_slopes(ask):
+    np.savetxt("slopes.csv", 0.5 ** np.arange(1, 8))
+    answer = ask("compare", "slopes.csv", "alibi:heads=7").ends(1)
+    answer.says("the slopes are the first 7 of those of 8 heads").never("form", "dense")
+
+
+def test_one_value_beyond_the_printed_digits_is_listed_alone(ask):
+    values = np.round(sinusoid(12, 8), 4)
+    values[7, 2] = 0.6424
+    np.savetxt("handout.csv", values, delimiter=",", fmt="%.4f")
+    answer = ask("compare", "handout.csv", "sinusoidal:dim=8", "--digits", "4").ends(1)
+    answer.says("different: array[7, 2] is 0.6424, expected 0.644").never("rows from 1 on")
+
+
+def test_decimals_of_another_file_are_accepted_by_their_number(ask):
+    values = sinusoid(100, 32).astype("float32")
+    np.save("pe.npy", values)
+    np.savetxt("pe.csv", values, delimiter=",", fmt="%.6f")
+    ask("compare", "pe.csv", "pe.npy").ends(1).says("its values have 6 decimals; --digits 6 accepts it")
+    ask("compare", "pe.csv", "pe.npy", "--digits", "6").ends(0)
+
+
+def test_features_of_points_are_not_called_random(ask):
+    points = np.random.default_rng(0).uniform(-1, 1, (200, 3)).round(6)
+    np.savetxt("points.csv", points, delimiter=",", fmt="%.6f")
+    waves = [wave(np.pi * 2**k * points) for k in range(6) for wave in (np.sin, np.cos)]
+    np.save("enc.npy", np.concatenate([points, *waves], axis=1).astype("float32"))
+    recipe = "nerf:bands=6,convention=code,coordinates=given,point-axes=3,points=points.csv"
+    ask("compare", "enc.npy", recipe).ends(1).says("different: pi=true where pi=false was expected").never("random")
+
+
+def test_coordinates_of_another_shape_are_compared_in_their_order(ask):
+    values = np.asarray(pecli.table("window:grid=8x8,version=2")["coordinates"]).reshape(1, 15, 15, 2)
+    np.save("table.npy", np.nextafter(values, np.float32(9), dtype="float32"))
+    answer = ask("compare", "table.npy", "window:grid=8x8,version=2").ends(1)
+    answer.says("the values are in the same order", "compared: coordinates alone").never("int64", "--ulp")
+
+
+def test_arrays_in_a_group_are_compared_with_a_recipe(ask):
+    with h5py.File("cache.h5", "w") as file:
+        for name, values in cache(angles(64, 32)).items():
+            file[f"rope/{name}"] = values.astype("float32")
+    ask("compare", "cache.h5", "rope:dim=32").never("must be words").ends(0)
+
+
+def test_unknown_weights_are_called_trained(ask):
+    values = np.cumsum(np.random.default_rng(0).normal(0, 0.01, (64, 96)), axis=0).astype("float32")
+    np.savez("wpe.npz", **{"wpe.weight": values})
+    ask("identify", "wpe.npz").says("no known formula gives these values, and 'weight' names what was trained")
+    ask("compare", "wpe.npz", "sinusoidal:dim=96").ends(1).says("no known formula gives these values")
