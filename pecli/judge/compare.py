@@ -117,11 +117,16 @@ def identified(table: Tabular, positions: Floats | None = None) -> Identificatio
     """Return what `judge.identify` says of a table; of an unknown one, also why it differs from the nearest recipe."""
     from pecli.judge.identify import at_positions, identify
 
+    if names := getattr(table, "alternating", ()):
+        columns = np.stack([table.read(name) for name in names], axis=-1)
+        table = InMemory({"array": columns.reshape(len(columns), -1)})
     found = identify(table, positions)
     if found.recipe or found.count or positions is not None:  # of an unknown table, all values were compared
         return found
+    if any(not array.bytes for array in table.arrays):
+        return found
     with np.errstate(all="ignore"):  # a file may hold any number
-        if other := _reread(table):
+        if other := _in_order(table) or _reread(table):
             return other
         reasons = tuple(_reasons(table, found))
         if not any(text.startswith("nearly") for text in reasons) and (other := at_positions(table)):
@@ -164,7 +169,8 @@ def _reasons(table: Tabular, found: Identification) -> Iterator[str]:
 def _is_half_ones(table: Tabular) -> bool:
     """Whether half of the values of all first rows are 1, as sines and cosines of position 0 are."""
     firsts = [table.read_rows([array.name], 0, 1)[array.name].ravel() for array in table.arrays]
-    return bool((np.concatenate(firsts) == 1).mean() == 0.5)
+    ones = np.concatenate(firsts) == 1
+    return bool(2 * np.count_nonzero(ones) == ones.size)
 
 
 def _usual(table: Tabular) -> Iterator[str]:
@@ -209,6 +215,20 @@ def _resembled(table: Tabular, recipes: Iterable[str]) -> Iterator[tuple[str, li
             expected = table_like(read_fitting(recipe, table), table)
             if findings := resemblance(table, expected):
                 yield expected.source.short, findings
+
+
+def _in_order(table: Tabular) -> Identification | None:
+    """Return the identification of a table whose rows are sorted by the positions that the file states."""
+    from pecli.judge.identify import identify, is_large
+
+    stated = table.position(0, table.arrays[0].rows) if table.arrays and not is_large(table) else None
+    if stated is None or any(array.rows != len(stated) or array.lead != 1 for array in table.arrays):
+        return None
+    order = np.argsort(stated, kind="stable")
+    found = identify(InMemory({array.name: table.read(array.name)[order] for array in table.arrays}))
+    if not found.recipe or (order == np.arange(len(order))).all():
+        return None
+    return replace(found, notes=("the rows stand in another order than the positions beside them", *found.notes))
 
 
 def _reread(table: Tabular) -> Identification | None:

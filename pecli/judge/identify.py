@@ -403,6 +403,8 @@ def matched_positions(table: Tabular, recipe: Table) -> Integers | None:
         return None
     sides = ([read_floats(view, 0, view.rows) for view in side] for side in zip(*pairs, strict=True))
     have, every = (np.concatenate(side, axis=1) for side in sides)
+    if have.shape[1] != every.shape[1]:  # one of them is complex
+        return None
     for rows in (have[:FIRST_MATCHED], have):
         found = match(rows, every, MAX_LONE_GAP)
         if (found < 0).any():

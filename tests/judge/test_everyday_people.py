@@ -172,3 +172,20 @@ def test_unknown_weights_are_called_trained(ask):
     np.savez("wpe.npz", **{"wpe.weight": values})
     ask("identify", "wpe.npz").says("no known formula gives these values, and 'weight' names what was trained")
     ask("compare", "wpe.npz", "sinusoidal:dim=96").ends(1).says("no known formula gives these values")
+
+
+def test_shuffled_rows_beside_their_positions_are_sorted(ask):
+    order = np.random.default_rng(0).permutation(150)
+    table = {f"pe_{k}": column for k, column in enumerate(sinusoid(150, 32, base=100)[order].T)}
+    np.savetxt(
+        "features.csv", np.column_stack([order, *table.values()]), delimiter=",", header=f"position,{','.join(table)}",
+        comments="", fmt=["%d", *["%.9g"] * 32],
+    )  # fmt: skip
+    said = "the rows stand in another order than the positions beside them"
+    ask("identify", "features.csv").says("sinusoidal:dim=32,base=100,len=150 (sure", said)
+
+
+def test_columns_of_sines_and_cosines_in_turn_are_a_sinusoid(ask):
+    names = ",".join(f"sin{k},cos{k}" for k in range(4))
+    np.savetxt("t.csv", sinusoid(30, 8), delimiter=",", header=names, comments="", fmt="%.6f")
+    ask("identify", "t.csv").says("sinusoidal:dim=8,len=30 (sure: 6 decimals)").never("rope")
