@@ -139,7 +139,7 @@ class CsvTable(BatchTable):
 
     @property
     def alternating(self) -> tuple[str, str] | tuple[()]:
-        """Names of the only two matrices, if their columns stand in turn, as in sin0, cos0, sin1, cos1; () elsewhere."""
+        """Names of the only two matrices, whose columns stand in turn, as sin0, cos0, sin1, cos1; () for none."""
         words = [name.rstrip("0123456789") for name in self._columns if name[-1:].isdigit()]
         in_turn = len(words) > 2 and len({*words}) == 2 and words == words[:2] * (len(words) // 2)
         matrices = {array.name for array in self.arrays if len(array.shape) > 1}
