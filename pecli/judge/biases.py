@@ -371,6 +371,10 @@ def measured_of(table: Tabular) -> str | None:
     lines = Lines(table, array.name)
     if lines.width > 2 and array.shape[:-1] in ((), (1,)) and (ramp := _ramp(lines.read(0, 1)[0], lines)):
         return ramp
+    if lines.integral and lines.width > 2 and lines.sample.max(initial=0) > 1:
+        counted = (rows for _, rows in lines.blocks())
+        if all(((np.diff(rows) == 1) | (rows[:, 1:] == 0)).all() and not rows[:, 0].any() for rows in counted):
+            return "whole numbers that count up from 0 and begin again: positions of sequences, not an encoding of them"
     blocks = (rows for _, rows in lines.blocks()) if (lines.sample == lines.sample[:, :1]).all() else iter(())
     first = [rows[:, 0] for rows in blocks if (rows == rows[:, :1]).all()]
     if sum(map(len, first)) == lines.count > 2 and (ramp := _ramp(np.concatenate(first), lines)):

@@ -213,7 +213,9 @@ def _resembled(table: Tabular, recipes: Iterable[str]) -> Iterator[tuple[str, li
     for recipe in recipes:
         with contextlib.suppress(PecliError):  # of another size
             expected = table_like(read_fitting(recipe, table), table)
-            if findings := resemblance(table, expected):
+            if (findings := resemblance(table, expected)) is None:
+                return
+            if findings:
                 yield expected.source.short, findings
 
 

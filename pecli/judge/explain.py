@@ -213,12 +213,15 @@ def _described_printed(actual: Tabular, expected: Table) -> list[Finding]:
     return [one for one in findings if one.kind not in (*VAGUE, "type", "arithmetic")]
 
 
-def resemblance(actual: Tabular, expected: Table) -> list[Finding]:
-    """Return how an unknown table differs from a recipe that it resembles; [] where that has no name."""
+def resemblance(actual: Tabular, expected: Table) -> list[Finding] | None:
+    """Return how an unknown table differs from a recipe that it resembles; [] where that has no name, None for equal.
+
+    An unknown table is equal where its rows stand at other positions, which the file states.
+    """
     found = compare_tables(actual, expected)
     with np.errstate(all="ignore"):  # a file may hold any number
-        if not found.arrays:
-            return []
+        if not found.arrays or found.equal:
+            return None if found.equal else []
         pairs = matched_views(actual, expected)
         findings = _described(actual, expected, found) or _described_printed(actual, expected)
         findings = findings or _resized(pairs, expected) or located(pairs)
@@ -694,7 +697,7 @@ MAX_NOISE = 4
 
 def random_words(part: str) -> str:
     """Return what is said of values without a rule."""
-    return f"{part} look drawn at random or trained: neighbouring rows and columns are unrelated"
+    return f"{part} look drawn at random or trained: neighbouring rows and columns are hardly related"
 
 
 TRAINED = "no known formula gives these values, and 'weight' names what was trained"

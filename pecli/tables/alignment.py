@@ -257,7 +257,8 @@ def _forms(source: NamedSource, other: Tabular) -> list[Form]:
         model = source.model_layout if source.model_layout in DOUBLED else None
         left_out = {*DOUBLED} - ({model} if model else doubled or {*DOUBLED})
         called = _called(source, other)
-        whole: list[Form] = [({"layout": layout, **called}, None) for layout in LAYOUTS if layout not in left_out]
+        layouts = sorted(LAYOUTS, key=lambda layout: layout not in doubled)  # the file's own, if no shape fits
+        whole: list[Form] = [({"layout": layout, **called}, None) for layout in layouts if layout not in left_out]
         columns = [layout for layout in LAYOUTS if layout in {"split", *doubled}]
         alone: list[Form] = [({"layout": layout}, name) for layout, name in product(columns, lone)]
         sides = [side for side in other.arrays[0].shape if side != 1]

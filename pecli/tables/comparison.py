@@ -144,7 +144,8 @@ class Comparison:
         if self.equal:
             return f"same {within}" if unequal else f"same: {compared:,} values are equal{self._bits}"
         if not compared:
-            return "different: the shapes differ, so no values are counted"
+            named = any(one.kind == "shape" for one in self.remarks)
+            return f"different: {'the shapes differ' if named else 'the arrays differ'}, so no values are counted"
         if not beyond:
             return f"different: what both have is equal {within if unequal else f'({compared:,} values)'}"
         cut = any(one.kind in ("size", "shape") for one in self.remarks)  # to what both have
@@ -174,8 +175,9 @@ class Comparison:
         missing = [one for one in self.remarks if one.kind in ("arrays", "size")] if not self.complete else []
         if causes and all(one.kind == "rounding" for one in causes):  # which do not say what is missing
             return [*missing, *causes, *(one for one in self.remarks if one not in missing and one.kind != "shape")]
-        shapes = ("shape", "size") if causes else ()
-        return [*causes, *(one for one in self.remarks if one.kind not in shapes)]
+        told = ["shape", "size"] if causes else []
+        told += ["arrays"] if causes and causes[0].kind == "layout" and not self.arrays else []
+        return [*causes, *(one for one in self.remarks if one.kind not in told)]
 
     def remark(self, kind: str, text: str, *, complete: bool = False) -> None:
         """Add a finding about names, shapes or types; `complete` if every value was compared all the same."""

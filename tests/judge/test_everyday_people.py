@@ -189,3 +189,24 @@ def test_columns_of_sines_and_cosines_in_turn_are_a_sinusoid(ask):
     names = ",".join(f"sin{k},cos{k}" for k in range(4))
     np.savetxt("t.csv", sinusoid(30, 8), delimiter=",", header=names, comments="", fmt="%.6f")
     ask("identify", "t.csv").says("sinusoidal:dim=8,len=30 (sure: 6 decimals)").never("rope")
+
+
+def test_positions_of_packed_sequences_are_told(ask):
+    ids = np.concatenate([np.arange(100), np.arange(60), np.arange(96)])
+    np.save("position_ids.npy", np.stack([ids, np.arange(256)]))
+    ask("identify", "position_ids.npy").says("whole numbers that count up from 0 and begin again")
+
+
+def test_one_array_against_two_of_its_shape_is_no_other_shape(ask):
+    half, split = cache(angles(128, 64), "half"), cache(angles(128, 64))
+    np.savez("two.npz", **{f"{name}_cached": values.astype("float32") for name, values in half.items()})
+    np.savez("one.npz", cache=np.concatenate([split["cos"], split["sin"]], axis=1).astype("float32"))
+    answer = ask("compare", "two.npz", "one.npz").ends(1)
+    answer.says("cos and sin stand in two arrays", "the arrays differ").never("path::name", "the shapes differ")
+
+
+def test_a_wider_head_is_compared_in_its_own_layout(ask):
+    np.savez("cache.npz", **{name: v.astype("float32") for name, v in cache(angles(64, 160), "half").items()})
+    ask("compare", "cache.npz", "rope:dim=128").ends(1).says(
+        "dim 160 where 128 was expected", "64 x 160 against 64 x 128"
+    )

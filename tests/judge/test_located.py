@@ -223,7 +223,7 @@ def test_noise_in_some_heads_is_no_change_of_bytes() -> None:
     found = [one.text for one in pecli.compare(actual, expected).findings]
     assert (
         found[0] == "the values of array, heads 0 to 3, look drawn at random or trained:"
-        " neighbouring rows and columns are unrelated"
+        " neighbouring rows and columns are hardly related"
     )
     assert not any("bytes" in text or "sign" in text for text in found)
 
