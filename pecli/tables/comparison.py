@@ -175,9 +175,9 @@ class Comparison:
         missing = [one for one in self.remarks if one.kind in ("arrays", "size")] if not self.complete else []
         if causes and all(one.kind == "rounding" for one in causes):  # which do not say what is missing
             return [*missing, *causes, *(one for one in self.remarks if one not in missing and one.kind != "shape")]
-        told = ["shape", "size"] if causes else []
-        told += ["arrays"] if causes and causes[0].kind == "layout" and not self.arrays else []
-        return [*causes, *(one for one in self.remarks if one.kind not in told)]
+        left_out = ["shape", "size"] if causes else []
+        left_out += ["arrays"] if causes and causes[0].kind == "layout" and not self.arrays else []
+        return [*causes, *(one for one in self.remarks if one.kind not in left_out)]
 
     def remark(self, kind: str, text: str, *, complete: bool = False) -> None:
         """Add a finding about names, shapes or types; `complete` if every value was compared all the same."""
