@@ -257,7 +257,9 @@ def _forms(source: NamedSource, other: Tabular) -> list[Form]:
         model = source.model_layout if source.model_layout in DOUBLED else None
         left_out = {*DOUBLED} - ({model} if model else doubled or {*DOUBLED})
         called = _called(source, other)
-        layouts = sorted(LAYOUTS, key=lambda layout: layout not in doubled)  # the file's own, if no shape fits
+        width = (other.arrays[0].shape or (0,))[-1]
+        own = doubled if 2 * width > int(source.recipe.keys().get("dim", "0")) else ()  # if no shape fits
+        layouts = sorted(LAYOUTS, key=lambda layout: layout not in own)
         whole: list[Form] = [({"layout": layout, **called}, None) for layout in layouts if layout not in left_out]
         columns = [layout for layout in LAYOUTS if layout in {"split", *doubled}]
         alone: list[Form] = [({"layout": layout}, name) for layout, name in product(columns, lone)]
