@@ -7,7 +7,6 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -52,45 +51,15 @@ def compare(a: Tabular, b: Tabular, tolerance: Tolerance | None = None, progress
     computed = isinstance(a, Table) and not isinstance(b, Table)
 
     def findings(seen: Comparison) -> list[Finding]:
-        from pecli.judge.explain import explain  # equal tables load none of it
-        from pecli.judge.located import VAGUE
+        from pecli.judge.explain import beyond_tolerance, explain  # equal tables load none of it
 
         sides, own = ((b, a), seen.reversed) if computed else ((a, b), seen)
         reasons = explain(*sides, own)
-        vague = all(one.kind in VAGUE for one in reasons)
-        return _with_option(a, b, (_beyond(*sides, own) if vague else []) or reasons, seen)
+        placed = {one.kind for one in reasons} <= {"place", "rest"}
+        return _with_option(a, b, (beyond_tolerance(*sides, own) if placed else []) or reasons, seen)
 
     found.explain = findings
     return found
-
-
-def _beyond(actual: Tabular, expected: Tabular, found: Comparison) -> list[Finding]:
-    """Return where the few values differ that exceed a tolerance; [] of many, or where most others differ as well."""
-    from pecli.judge.identify import is_large
-    from pecli.judge.located import MAX_REST_SHARE, MAX_SINGLE, ComputedRows, floats, located
-    from pecli.judge.orders import gaps
-    from pecli.judge.planes import unit
-    from pecli.numbers.dtypes import GRIDS
-    from pecli.tables.figures import coarser
-    from pecli.tables.views import matched_views
-
-    few = max(MAX_SINGLE, MAX_REST_SHARE * found.total.compared)
-    if found.tolerance.exact or not found.complete or found.total.beyond > few or is_large(actual):
-        return []
-    both = []
-    for left, right in matched_views(actual, expected):
-        y, x = (floats(view, 0, view.rows) for view in (left, right))
-        kind = coarser(left.dtype, right.dtype)
-        off = gaps(y, x)
-        wrong = found.tolerance.exceeded(y, x, off, off / unit(x, kind) if kind in GRIDS else None)
-        kept = np.where(wrong, y, x)
-        read = partial(_rows_of, kept)
-        both.append((ComputedRows(left.name, left.shape, "float64", read, left.lead, values=kept), right))
-    return located(both)
-
-
-def _rows_of(values: Floats, start: int, stop: int) -> Floats:
-    return values[start:stop]
 
 
 def _with_option(a: Tabular, b: Tabular, findings: list[Finding], found: Comparison) -> list[Finding]:
@@ -230,7 +199,7 @@ def _in_order(table: Tabular) -> Identification | None:
     found = identify(InMemory({array.name: table.read(array.name)[order] for array in table.arrays}))
     if not found.recipe or (order == np.arange(len(order))).all():
         return None
-    return replace(found, notes=("the rows stand in another order than the positions beside them", *found.notes))
+    return replace(found, notes=("the rows are not in the order of the positions that the file states", *found.notes))
 
 
 def _reread(table: Tabular) -> Identification | None:

@@ -23,7 +23,7 @@ from pecli.judge.difference import (
     other_frequencies,
     position_words,
     wave_differences,
-)  # fmt: skip
+)
 from pecli.judge.grid_differences import grid_differences
 from pecli.judge.identify import (
     HIDING,
@@ -35,11 +35,11 @@ from pecli.judge.identify import (
     identify_vector,
     is_large,
     matched_positions,
-)  # fmt: skip
+)
 from pecli.judge.interpolation import MAX_WEIGHTS, interpolated
-from pecli.judge.located import MAX_REST_SHARE, VAGUE, ArrayPair, located, place
+from pecli.judge.located import MAX_REST_SHARE, MAX_SINGLE, VAGUE, ArrayPair, located, place, with_rows
 from pecli.judge.located import floats as read_floats
-from pecli.judge.orders import MAX_PARTS, numbered, numbered_are, span
+from pecli.judge.orders import MAX_PARTS, gaps, numbered, numbered_are, span
 from pecli.judge.planes import EPSILON, Floats, Plane, effective_dtype, is_zero, planes_of, rounded, unit
 from pecli.judge.waves import LOW_TYPES
 from pecli.numbers.blocks import in_blocks
@@ -53,7 +53,7 @@ from pecli.spec.plans import Waves
 from pecli.spec.recipe import Recipe
 from pecli.spec.tabular import InMemory, Tabular, View
 from pecli.tables.comparison import Comparison, Finding, compare_tables
-from pecli.tables.figures import Tolerance
+from pecli.tables.figures import Tolerance, coarser
 from pecli.tables.layouts import cosines_and_sines
 from pecli.tables.parts import ConcatTable
 from pecli.tables.request import ArrayNaming, Extent
@@ -123,6 +123,20 @@ def explain(actual: Tabular, expected: Tabular, found: Comparison) -> list[Findi
             return [*findings, Finding("expected", f"the expected values are {what} {named.recipe}")]
         of_pairs = any(text.startswith(PAIRS) for text in named.measured)
         return _located(actual, expected, tensors=named.recipe is None and not of_pairs)
+
+
+def beyond_tolerance(actual: Tabular, expected: Tabular, found: Comparison) -> list[Finding]:
+    """Return where the few values of a small table are that exceed a tolerance; [] of many."""
+    few = max(MAX_SINGLE, MAX_REST_SHARE * found.total.compared)
+    if found.tolerance.exact or not found.complete or found.total.beyond > few or is_large(actual):
+        return []
+    both = []
+    for left, right in matched_views(actual, expected):
+        y, x = (read_floats(view, 0, view.rows) for view in (left, right))
+        off, kind = gaps(y, x), coarser(left.dtype, right.dtype)
+        wrong = found.tolerance.exceeded(y, x, off, off / unit(x, kind) if kind in GRIDS else None)
+        both.append((with_rows(replace(left, dtype="float64"), np.where(wrong, y, x)), right))
+    return located(both)
 
 
 BITS = {
@@ -533,7 +547,8 @@ def _located(actual: Tabular, expected: Tabular, *, tensors: bool = False) -> li
     if isinstance(expected, Table) and (other := _other_choice(actual, expected)):
         return other
     want = Expected.of(expected) if isinstance(expected, Table) else None
-    if want is not None and (places := matched_positions(actual, want.table)) is not None:
+    places = None if want is None else matched_positions(actual, want.table)
+    if want is not None and places is not None and not np.array_equal(places, want.table.part.numbers(0, want.rows)):
         return [Finding("rows", position_words(places, want))]
     of_points = isinstance(expected, Table) and expected.source.keys().get("points")
     random = [] if of_points else random_parts(actual)  # features of any points look drawn at random

@@ -387,7 +387,7 @@ def _without_numbers(table: Tabular) -> Tabular | None:
 
 # Rows that are matched with those of a recipe before all are, and values of that recipe: 8,192 rows of 128.
 FIRST_MATCHED, MAX_MATCHED = 4, 1 << 20
-# Columns of a row that is matched; those of few columns repeat.
+# Columns of a row that is matched, as those of few columns repeat; and rows of a recipe that are worth it.
 MIN_MATCHED = 8
 # Largest error of a row that is one of a recipe, as a share of its largest value.
 MAX_LONE_GAP = 2.0**-10
@@ -395,11 +395,11 @@ MAX_LONE_GAP = 2.0**-10
 
 def matched_positions(table: Tabular, recipe: Table) -> Integers | None:
     """Return the position of each row, where all are rows of a recipe of waves, in no plain order; else None."""
-    whole = Positions.arange(MAX_MATCHED // sum(math.prod(array.row_shape) for array in recipe.arrays))
-    pairs = pair_views(table, Table(recipe.source, Extent(whole, 0, whole.count), recipe.request))[0]
-    if not isinstance(recipe.plan, Waves) or recipe.plan.axes or len(pairs) < len(recipe.arrays) or is_large(table):
+    count = MAX_MATCHED // sum(math.prod(array.row_shape) for array in recipe.arrays)
+    if is_large(table) or not isinstance(recipe.plan, Waves) or recipe.plan.axes or count < MIN_MATCHED:
         return None
-    if any(left.row_size != right.row_size or left.row_size < MIN_MATCHED for left, right in pairs):
+    pairs = pair_views(table, Table(recipe.source, Extent(Positions.arange(count), 0, count), recipe.request))[0]
+    if len(pairs) < len(recipe.arrays) or any(a.row_size != b.row_size or a.row_size < MIN_MATCHED for a, b in pairs):
         return None
     sides = ([read_floats(view, 0, view.rows) for view in side] for side in zip(*pairs, strict=True))
     have, every = (np.concatenate(side, axis=1) for side in sides)

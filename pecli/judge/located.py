@@ -110,12 +110,16 @@ def rows_at(array: Rows, rows: Integers) -> Floats:
     return found
 
 
+def with_rows(array: Rows, rows: NDArray[Any]) -> ComputedRows:
+    """Return an array of the same name, shape and type with these rows, (n, width)."""
+    return ComputedRows(array.name, array.shape, array.dtype, lambda a, b: rows[a:b], array.lead, array.axes, rows)
+
+
 def held(array: Rows) -> Rows:
     """Return an array with its rows in memory, if it is not too long for that."""
     if count_of(array) * width_of(array) > MAX_HELD:
         return array
-    rows = np.asarray(array.read(0, count_of(array))).reshape(count_of(array), -1)
-    return ComputedRows(array.name, array.shape, array.dtype, lambda a, b: rows[a:b], array.lead, array.axes, rows)
+    return with_rows(array, np.asarray(array.read(0, count_of(array))).reshape(count_of(array), -1))
 
 
 def _largest(values: Floats) -> float:
@@ -895,8 +899,7 @@ def _transposed(pair: ArrayPair, axes: tuple[int, ...]) -> ArrayPair:
 
 def _with_rows(pair: ArrayPair, rows: Floats) -> ArrayPair:
     """Return a pair whose expected rows are others."""
-    own = ComputedRows(pair.name, pair.actual.shape, pair.actual.dtype, lambda a, b: rows[a:b], pair.actual.lead)
-    return replace(pair, expected=own._replace(values=rows))
+    return replace(pair, expected=with_rows(pair.actual, rows))
 
 
 def _stretched(differing: list[ArrayPair]) -> Changes:

@@ -181,7 +181,7 @@ def test_shuffled_rows_beside_their_positions_are_sorted(ask):
         "features.csv", np.column_stack([order, *table.values()]), delimiter=",", header=f"position,{','.join(table)}",
         comments="", fmt=["%d", *["%.9g"] * 32],
     )  # fmt: skip
-    said = "the rows stand in another order than the positions beside them"
+    said = "the rows are not in the order of the positions that the file states"
     ask("identify", "features.csv").says("sinusoidal:dim=32,base=100,len=150 (sure", said)
 
 
@@ -210,3 +210,16 @@ def test_a_wider_head_is_compared_in_its_own_layout(ask):
     ask("compare", "cache.npz", "rope:dim=128").ends(1).says(
         "dim 160 where 128 was expected", "64 x 160 against 64 x 128"
     )
+
+
+def test_a_rounding_stays_a_rounding_under_a_tolerance(ask):
+    phases = (np.arange(1024, dtype="float32")[:, None] * frequencies(64).astype("float32")).astype(np.float64)
+    np.savez("c.npz", cos=np.cos(phases).astype("float32"), sin=np.sin(phases).astype("float32"))
+    answer = ask("compare", "c.npz", "rope:dim=64", "--atol", "3.5e-5").ends(1)
+    answer.says("different, but harmless: rounding of float32 phases").never("expected 0", "cos[")
+
+
+def test_noise_on_rows_from_a_start_is_no_other_position(ask):
+    noise = np.random.default_rng(0).normal(0, 1e-5, (64, 64))
+    np.save("pe.npy", (sinusoid(164, 64)[100:] + noise).astype("float32"))
+    ask("compare", "pe.npy", "sinusoidal:dim=64,start=100").ends(1).says("unrelated numbers").never("other positions")
