@@ -894,11 +894,7 @@ def _other_axes(differing: list[ArrayPair]) -> Changes:
 
 def _transposed(pair: ArrayPair, axes: tuple[int, ...]) -> ArrayPair:
     whole = floats(pair.expected, 0, count_of(pair.expected)).reshape(*pair.expected.shape, -1)
-    return _with_rows(pair, whole.transpose(*axes, len(axes)).reshape(count_of(pair.actual), pair.width))
-
-
-def _with_rows(pair: ArrayPair, rows: Floats) -> ArrayPair:
-    """Return a pair whose expected rows are others."""
+    rows = whole.transpose(*axes, len(axes)).reshape(count_of(pair.actual), pair.width)
     return replace(pair, expected=with_rows(pair.actual, rows))
 
 
@@ -914,7 +910,8 @@ def _stretched(differing: list[ArrayPair]) -> Changes:
         return
     for way in LINEAR:
         made = [way.weights(last + 1, count) @ table[: last + 1] for table in whole]
-        sources = {pair: _with_rows(pair, own) for pair, own in zip(differing, made, strict=True)}
+        both = zip(differing, made, strict=True)
+        sources = {pair: replace(pair, expected=with_rows(pair.actual, own)) for pair, own in both}
         yield RowChange("rows", f"rows 0 to {last} are stretched to {count} rows by {way.name}", sources=sources)
 
 
@@ -924,7 +921,7 @@ def _resized(differing: list[ArrayPair]) -> Changes:
     if not others and pair.width == width_of(pair.expected) > 1 and max(counts) * pair.width <= MAX_EXCHANGED:
         have, want = (floats(array, 0, count_of(array)) for array in (pair.actual, pair.expected))
         for text, made in interpolated(want, have):
-            yield RowChange("resized", text, sources={pair: _with_rows(pair, made)})
+            yield RowChange("resized", text, sources={pair: replace(pair, expected=with_rows(pair.actual, made))})
 
 
 def _dropped(differing: list[ArrayPair]) -> Changes:
@@ -950,4 +947,4 @@ def _dropped(differing: list[ArrayPair]) -> Changes:
 def _kept(pair: ArrayPair, factor: float) -> ArrayPair:
     """Return a pair whose expected values are some times as large, and zero where those at hand are."""
     have, want = (floats(array, 0, count_of(array)) for array in (pair.actual, pair.expected))
-    return _with_rows(pair, np.where(have == 0, 0.0, want * factor))
+    return replace(pair, expected=with_rows(pair.actual, np.where(have == 0, 0.0, want * factor)))
