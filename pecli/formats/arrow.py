@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pecli.formats.columns import INDEX_NAMES, Column, TableColumns, batches, gather, labels_of, schema
+from pecli.formats.columns import INDEX_NAMES, KEYS, Column, TableColumns, batches, gather, labels_of, schema
 from pecli.formats.deferred import pa
 from pecli.formats.format import Draft, WriteOptions
 from pecli.formats.io.output import HeldOutput, Output
@@ -73,7 +73,10 @@ def describe(source: InputFile, field: pa.Field, first: pa.Array | None) -> Colu
 
 
 def to_numpy(source: InputFile, column: Column, values: pa.Array) -> NDArray[Any]:
-    """Return the entries of a column as an array (n, *shape); lists of unequal length and nulls are refused."""
+    """Return the entries of a column as an array (n, *shape).
+
+    A missing float is NaN, as pandas writes NaN; missing positions, integers and lists of unequal length are refused.
+    """
     if hasattr(values, "storage"):
         values = values.storage
     count = len(values)
@@ -85,9 +88,9 @@ def to_numpy(source: InputFile, column: Column, values: pa.Array) -> NDArray[Any
             if len(values) and (len(lengths) != 1 or lengths[0] != size):
                 raise source.bad(f"has lists of unequal length in the column '{column.name}': {size} and others")
         values = values.flatten()
-    if values.null_count:
+    if values.null_count and (column.name in KEYS or np.dtype(column.dtype).kind != "f"):
         raise _nulls(source, column)
-    return numbers(values).reshape(count, *column.shape)
+    return with_gaps(values).reshape(count, *column.shape)
 
 
 def _nulls(source: InputFile, column: Column) -> Exception:
@@ -104,6 +107,17 @@ def numbers(values: pa.Array) -> NDArray[Any]:
     if not len(values):
         return np.empty(0, dtype)
     return np.frombuffer(data, dtype, len(values), values.offset * ITEM_BYTES[str(dtype)])
+
+
+def with_gaps(values: pa.Array) -> NDArray[Any]:
+    """Return numbers as a plain array, where missing ones are NaN; integers with missing ones are float64."""
+    found = numbers(values)
+    if not values.null_count:
+        return found
+    valid = np.unpackbits(np.frombuffer(values.buffers()[0], np.uint8), bitorder="little")
+    found = found.astype(found.dtype if found.dtype.kind == "f" else np.float64)
+    found[valid[values.offset : values.offset + len(values)] == 0] = np.nan
+    return found
 
 
 class BatchTable(StoredTable):

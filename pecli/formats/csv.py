@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pecli.errors import BadFile, BadParameter
-from pecli.formats.arrow import BatchTable, numbers
+from pecli.formats.arrow import BatchTable, with_gaps
 from pecli.formats.columns import KEYS, Column, TableColumns, labels_of, row_axes, stem_of, wide_names
 from pecli.formats.decimals import is_number, narrowed, shortest, spelled
 from pecli.formats.deferred import pa
@@ -74,8 +74,10 @@ def _write(columns: TableColumns, output: Output, options: WriteOptions) -> None
 
 
 def _values(column: pa.ChunkedArray) -> NDArray[Any]:
-    """Return a column of numbers; pyarrow's own way would import pandas where it is installed."""
-    return np.concatenate([numbers(chunk) for chunk in column.chunks])
+    """Return a column of numbers, empty cells as NaN; pyarrow's own way would import pandas where it is installed."""
+    if str(column.type) == "null":
+        return np.full(len(column), np.nan)
+    return np.concatenate([with_gaps(chunk) for chunk in column.chunks])
 
 
 FORMULA = ("=", "+", "-", "@", "\t", "\r")  # how a cell begins that a spreadsheet computes
@@ -99,8 +101,9 @@ class CsvTable(BatchTable):
     def __init__(self, source: InputFile) -> None:
         super().__init__(source)
         self._data = whole(source, "a csv", LARGEST_CSV)
-        if not self._data[-2:].strip():  # blank lines at the end are no rows
-            self._data = self._data.rstrip()
+        self._cut = not self._data.endswith(b"\n")
+        if not self._data[-2:].strip(b" \r\n"):  # blank lines at the end are no rows
+            self._data = self._data.rstrip(b" \r\n")
         begin, first = self._first_line()
         self._point = "," if DECIMAL_COMMAS.fullmatch(self._data[self._data.rfind(b"\n", 0, -1) + 1 :]) else "."
         separator = ";" if self._point == "," else next((mark for mark in ",;\t" if mark in first), " ")
@@ -203,13 +206,13 @@ class CsvTable(BatchTable):
             raise self.source.bad("has a first line without column names: it is damaged or not a table") from None
 
     def _parsed(self, names: Sequence[str], texts: Sequence[str] = ()) -> pa.Table:
-        """Return the named columns, with the columns in `texts` as text; numbers are int64 or float64."""
+        """Return the named columns, with the columns in `texts` as text; numbers are int64 or float64, or missing."""
         from pyarrow import csv as reader
 
         read = reader.ReadOptions(column_names=names, block_size=BLOCK)
         parse = reader.ParseOptions(delimiter=self._separator, ignore_empty_lines=False)
         convert = reader.ConvertOptions(
-            decimal_point=self._point, null_values=[], true_values=[], false_values=[], timestamp_parsers=[],
+            decimal_point=self._point, null_values=[""], true_values=[], false_values=[], timestamp_parsers=[],
             column_types=dict.fromkeys(texts, pa.string()), include_columns=list(texts) or None,
         )  # fmt: skip
         try:
@@ -228,14 +231,28 @@ class CsvTable(BatchTable):
         return self.source.bad(f"has lines that are not split into {width} columns, or are longer than {BLOCK:,} bytes")
 
     def _column_types(self, table: pa.Table) -> dict[str, str]:
-        """Return the type of each numeric column, equal for all columns of an array; columns of text are left out."""
+        """Return the type of each numeric column, equal for all columns of an array; columns of text are left out.
+
+        An empty cell is NaN, as pandas writes NaN, and so is a whole column of an array.  It is refused among
+        positions and at the end of a file without a newline, which may have been cut off.
+        """
         names = table.column_names
-        types = {}
+        types, stems = {}, set()
         for name, column in zip(names, table.columns, strict=True):
-            if str(column.type) in ("int64", "double"):
-                types[name] = "int64" if str(column.type) == "int64" else "float64"
-            else:
+            kind = str(column.type)
+            if kind not in ("int64", "double", "null"):
                 self._refuse_mixed(names, name)
+            elif kind != "null":
+                is_cut = self._cut and name == names[-1] and not column[-1].is_valid
+                if is_cut or (name in KEYS and column.null_count):
+                    row = len(column) - 1 - column.is_null().to_pylist()[::-1].index(True)
+                    where = f"in line {self._line + row}, column '{name[:SHOWN]}'"
+                    raise self.source.bad(f"has no value {where}: it is damaged, or has a gap to fill first")
+                types[name] = "int64" if kind == "int64" and not column.null_count else "float64"
+                stems.add(stem_of(name))
+        empty = {name for name, kind in zip(names, table.schema.types, strict=True) if str(kind) == "null"}
+        types |= {name: "float64" for name in empty if stem_of(name) in stems}
+        types = {name: types[name] for name in names if name in types}
         labels = labels_of(names)
         arrays: dict[tuple[str, bool], list[str]] = {}
         for name in types:
@@ -254,6 +271,4 @@ class CsvTable(BatchTable):
         # all are numbers where one has a line break in quotes, which Arrow refuses
         row = next((row for row, text in enumerate(texts) if not NUMBER.fullmatch(text)), 0)
         where = f"in line {self._line + row}, column '{name[:SHOWN]}'"
-        if not texts[row].strip():
-            raise self.source.bad(f"has no value {where}: it is damaged, or has a gap to fill first")
         raise self.source.bad(f"holds '{texts[row][:SHOWN]}' {where}, where a number should stand")

@@ -313,7 +313,8 @@ def identify(table: Tabular, positions: Floats | None = None) -> Identification:
         found = _identified(table, positions)
         if found.recipe is None and positions is None:
             found = identify_digits(table) or found
-        labels = (f"the column '{name}' labels the rows and was left out" for name in table.row_labels)
+        columns = (f"column '{name}'" if name else "first column, without a name," for name in table.row_labels)
+        labels = (f"the {column} labels the rows and was left out" for column in columns)
         return _wider(replace(found, notes=(*found.notes, *labels)))
 
 
@@ -622,9 +623,9 @@ def described(name: waves.WaveName, found: Tally, names: Sequence[waves.WaveName
         half = len(measured.planes) == 2 and not measured.planes[0].part and width % 2 == 0
         notes.append(f"position 0 alone: every base gives these values{f', and dim={width} with layout=half' * half}")
     if found.unexplained:
-        notes.append(
-            f"{found.unexplained:,} of {found.count:,} values do not fit: {found.places()}{', NaN' * found.all_nan}"
-        )
+        places = found.places()
+        places += ", NaN" * (found.all_nan and "NaN" not in places)
+        notes.append(f"{found.unexplained:,} of {found.count:,} values do not fit: {places}")
     good = [o for o in names[1:] if _as_good(o, name) and (rows > 1 or o.step == name.step)]
     by_kind = {_kind(other): other for other in (*reversed(good), name)}  # a base with more digits is another one
     aliases = (*_other_lengths(name), *(waves.recipe_of(o) for o in good if by_kind[_kind(o)] is o))

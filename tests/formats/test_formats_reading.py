@@ -523,16 +523,30 @@ def test_a_file_without_numbers_is_refused(tmp_path):
     refused(tmp_path / "x.json", "holds no array of numbers")
 
 
-def test_lists_of_unequal_length_and_missing_values_are_refused(tmp_path):
+def test_a_missing_float_is_nan_as_pandas_writes_it_and_a_missing_integer_is_refused(tmp_path):
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     path = tmp_path / "x.parquet"
-    for rows, word in [
-        ([[1.0, 2.0], [3.0]], "unequal length"),
-        ([[1.0], None], "missing values"),
-        ([[1.0], [None]], "missing"),
-    ]:
+    lists = pa.array([[1.0, None], [None, 4.0], [5.0, 6.0]], pa.list_(pa.float32(), 2))
+    pq.write_table(pa.table({"pe": lists}), path)
+    with open_table(path) as stored:
+        np.testing.assert_array_equal(stored.read("pe"), np.array([[1, np.nan], [np.nan, 4], [5, 6]], np.float32))
+    pq.write_table(pa.table({"d0": [1.0, None, 3.0], "d1": [4.0, 5.0, None]}), path)
+    with open_table(path) as stored:
+        np.testing.assert_array_equal(stored.read("d"), [[1, 4], [np.nan, 5], [3, np.nan]])
+    for positions in ([0, None], [0.0, None]):
+        pq.write_table(pa.table({"position": positions, "d0": [1.0, 2.0]}), path)
+        with pytest.raises(BadFile, match="missing values in the column 'position'"), open_table(path) as stored:
+            stored.position(0, 2)
+
+
+def test_lists_of_unequal_length_and_missing_lists_are_refused(tmp_path):
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    path = tmp_path / "x.parquet"
+    for rows, word in [([[1.0, 2.0], [3.0]], "unequal length"), ([[1.0], None], "missing values")]:
         pq.write_table(pa.table({"pe": pa.array(rows, pa.list_(pa.float32()))}), path)
         refused(path, word, "'pe'")
     (tmp_path / "x.json").write_text("[[1, 2], [3]]")

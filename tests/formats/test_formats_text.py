@@ -296,13 +296,33 @@ def test_a_cell_or_a_line_that_is_wrong_is_refused_by_its_place(text, words, tmp
         [stored.read(array.name) for array in stored.arrays]
 
 
-@pytest.mark.parametrize("text", ["x", ""])
+@pytest.mark.parametrize("text", ["x", " "])
 def test_a_cell_far_from_either_end_is_refused_by_its_place(text, tmp_path):
     rows = [f"{value}" for value in np.sin(np.arange(1000)).astype(np.float32).tolist()]
     rows[500] = text
     (tmp_path / "x.csv").write_text("\n".join(["position,pe0", *(f"{i},{row}" for i, row in enumerate(rows))]))
     with pytest.raises(BadFile, match="in line 502, column 'pe0'"):
         open_table(tmp_path / "x.csv")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("d0,d1\n1.5,2\n,4\n5,\n", [[1.5, 2], [np.nan, 4], [5, np.nan]]),
+        ("d0,d1,d2\n1,,3\n4,,6\n,,\n", [[1, np.nan, 3], [4, np.nan, 6], [np.nan] * 3]),
+        ("d0\td1\n1\t2\n\t\n", [[1, 2], [np.nan] * 2]),
+        (",d0,d1\n0,1,2\n1,,\n", [[1, 2], [np.nan] * 2]),
+    ],
+)
+def test_an_empty_cell_is_nan_as_pandas_writes_it(text, expected, tmp_path):
+    dtype, values = read(tmp_path / "x.csv", text)["d"]
+    assert dtype == "float64"
+    np.testing.assert_array_equal(values, expected)
+
+
+def test_a_position_without_a_value_is_refused(tmp_path):
+    with pytest.raises(BadFile, match="has no value in line 3, column 'position'"):
+        read(tmp_path / "x.csv", "position,d0\n0,1\n,2\n2,3\n")
 
 
 def test_an_infinity_is_none_beyond_the_largest_though_words_hold_its_name(tmp_path):
