@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pecli.formats.columns import INDEX_NAMES, KEYS, Column, TableColumns, batches, gather, labels_of, schema
+from pecli.formats.columns import INDEX_NAMES, KEYS, Column, TableColumns, batches, gather, is_row, labels_of, schema
 from pecli.formats.deferred import pa
 from pecli.formats.format import Draft, WriteOptions
 from pecli.formats.io.output import HeldOutput, Output
@@ -127,6 +127,7 @@ class BatchTable(StoredTable):
     """
 
     sequential = True
+    of_columns = True
     fault = "cannot be read"
 
     def __init__(self, source: InputFile) -> None:
@@ -150,6 +151,7 @@ class BatchTable(StoredTable):
         found = gather(list(self._columns.values()), rows, known, self._outer(rows))
         self._gathered = {one.array.name: one for one in found}
         used = {name for one in found for name in one.columns}
+        self.names_are_numbers = is_row(list(self._columns))
         self.row_labels = tuple(name for name in self._columns if name in INDEX_NAMES and name not in used)
         super().__init__(self.source, [one.array for one in found], metadata.pop("recipe", None), metadata)
 

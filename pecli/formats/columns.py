@@ -179,7 +179,13 @@ KEYS = ("position", "head", "query", "distance")
 INDEX_NAMES = ("", "Unnamed: 0", "__index_level_0__")  # of the index of pandas
 MORE_LABELS = ("key", "row", "bucket", *INDEX_NAMES)
 ARRAYS = {stem: name for name, stem in STEMS.items()} | {"": "array"}  # columns with a number alone
+_DECIMAL = re.compile(r"-?\d+\.\d+(?:[eE]-?\d+)?(?:\.\d+)?")
 _NUMBERED = re.compile(r"(.*?)(\d+(?:_\d+)*)(_re|_im|)", re.DOTALL)
+
+
+def is_row(names: Sequence[str]) -> bool:
+    """Whether names of columns are a row of numbers, as pandas takes the first of a file without names: 0.0, 0.0.1."""
+    return len(names) > 2 and all(map(_DECIMAL.fullmatch, names))
 
 
 def labels_of(names: Sequence[str]) -> list[str]:
@@ -261,6 +267,9 @@ def gather(
     for name in [name for name, column in free.items() if column.shape]:
         column = free.pop(name)
         found.append(ColumnArray(_array(name, lead, column.shape, column.dtype, row_axis), (name,)))
+    if is_row(list(free)) and len({column.dtype for column in free.values()}) == 1:
+        names, dtype = tuple(free), next(iter(free.values())).dtype
+        return [*found, ColumnArray(_array("array", lead, (len(names),), dtype, row_axis), names)]
     for stem, members in _numbered(free).items():
         names = tuple(column.name for column in members)
         shape, complex_parts = _grid(names)
@@ -313,14 +322,15 @@ def _numbered(free: Mapping[str, Column]) -> dict[str, list[Column]]:
 
 
 def _grid(names: Iterable[str]) -> tuple[Any, bool]:
-    """Return the shape that numbers like 0_0, 0_1, 1_0 .. count in full, and whether each has two parts."""
+    """Return the shape that numbers like 0_0, 0_1, 1_0 .. or 1, 2, .. count in full, and whether each has two parts."""
     matches = [_NUMBERED.fullmatch(name) for name in names]
     found = [(tuple(map(int, m[2].split("_"))), m[3]) for m in matches if m]
-    last = found[-1][0]
-    shape = tuple(index + 1 for index in last)
+    last, first = found[-1][0], int(found[0][0] == (1,) and len(found) > 1)  # c1, c2, .. as spreadsheets count
+    shape = tuple(index + 1 - first for index in last)
     complex_parts = bool(found[-1][1])
     endings = ("_re", "_im") if complex_parts else ("",)
     if math.prod(shape) * len(endings) != len(found):
         return None, complex_parts
-    counted = [(place, ending) for place in product(*map(range, shape)) for ending in endings]
+    places = product(*(range(first, index + 1) for index in last))
+    counted = [(place, ending) for place in places for ending in endings]
     return (shape if counted == found else None), complex_parts

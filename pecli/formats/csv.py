@@ -102,9 +102,10 @@ class CsvTable(BatchTable):
         super().__init__(source)
         self._data = whole(source, "a csv", LARGEST_CSV)
         self._cut = not self._data.endswith(b"\n")
-        if not self._data[-2:].strip(b" \r\n"):  # blank lines at the end are no rows
-            self._data = self._data.rstrip(b" \r\n")
         begin, first = self._first_line()
+        blank = b" \r\n" if "\t" in first else b" \t\r\n"
+        if not self._data[-2:].strip(blank):  # blank lines at the end are no rows
+            self._data = self._data.rstrip(blank)
         self._point = "," if DECIMAL_COMMAS.fullmatch(self._data[self._data.rfind(b"\n", 0, -1) + 1 :]) else "."
         separator = ";" if self._point == "," else next((mark for mark in ",;\t" if mark in first), " ")
         names = self._header(first, separator)

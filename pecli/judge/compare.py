@@ -84,11 +84,16 @@ def explained(a: Tabular, b: Tabular) -> list[Finding]:
 
 def identified(table: Tabular, positions: Floats | None = None) -> Identification:
     """Return what `judge.identify` says of a table; of an unknown one, also why it differs from the nearest recipe."""
+    from pecli.judge.description import Identification, statistics_of
     from pecli.judge.identify import at_positions, identify
+    from pecli.tables.alignment import side_by_side
 
-    if names := getattr(table, "alternating", ()):
-        columns = np.stack([table.read(name) for name in names], axis=-1)
-        table = InMemory({"array": columns.reshape(len(columns), -1)})
+    if (joined := side_by_side(table)) is not table:
+        found = identified(joined, positions)
+        if found.recipe or found.unknown.startswith("nearly"):
+            return found
+        found = identify(table, positions)
+        return found if found.confidence == "sure" else Identification(None, "unknown", measured=statistics_of(table))
     found = identify(table, positions)
     if found.recipe or found.count or positions is not None:  # of an unknown table, all values were compared
         return found

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from pecli.judge.orders import column_word, numbered, numbered_are
 from pecli.judge.planes import Floats, Integers, Plane, planes_of, sample_rows
+from pecli.numbers.decimals import shorten
 from pecli.numbers.dtypes import REAL
 from pecli.numbers.printing import at_least, figure, limit, shortest_text
 from pecli.spec.tabular import Tabular
@@ -27,6 +28,7 @@ MAX_ULP_NAMED = 64
 COPIES, UNLIKE = "{} equal copies of one table, as of a batch", "tables of a batch that differ from each other"
 
 
+MAX_RECIPE = 160  # characters of a recipe in a sentence
 MAX_ROOT = 1024  # whose square root a factor may be: the width of a head or of a model
 WHOLE_ROOT = 64  # a factor of 1/8 is 1/sqrt(64), the width of a head; 1/2, 1/4 and 1/10 are plain factors
 MAX_ROOT_ERROR = 1e-5  # of a factor that is one of ROOTS, relative
@@ -254,6 +256,11 @@ class Identification:
         return "\n  ".join([text, *self.notes, *(f"also {other}" for other in self.aliases)])
 
     @property
+    def short(self) -> str:
+        """The recipe for a sentence, cut off where it lists many slopes or factors."""
+        return shorten(self.recipe or "", MAX_RECIPE)
+
+    @property
     def unknown(self) -> str:
         """What is said first of an unknown table: what it is nearly, or what was measured."""
         first = next(iter(self.measured), "no recipe was found that gives these values")
@@ -293,5 +300,20 @@ def statistics_of(table: Tabular) -> tuple[str, ...]:
             blank = np.flatnonzero(empty.all(axis=1))
             if 0 < len(blank) < len(values) == own[0].rows:
                 text += f"; {numbered_are('row', blank)} {word}"
-        texts.append(text)
+        texts.append(text + repeated_rows(values) * (len(values) == own[0].rows))
     return tuple(texts)
+
+
+def repeated_rows(values: Floats) -> str:
+    """Return which rows of a table repeat earlier ones that are next to one another, as if tiled; "" if none."""
+    filled = np.flatnonzero((values != 0).any(axis=1) & np.isfinite(values).all(axis=1))
+    weights = np.cos(np.arange(1, values.shape[1] + 1))
+    key = (values[filled] * weights).sum(axis=1)  # equal rows have equal sums, which BLAS does not promise
+    _, first, where = np.unique(key, return_index=True, return_inverse=True)
+    earlier = filled[first[where]]
+    again, earlier = filled[earlier < filled], earlier[earlier < filled]
+    source = np.unique(earlier)
+    apart = len(again) and len(source) > 1 and again[-1] - again[0] == len(again) - 1
+    if not apart or source[-1] - source[0] != len(source) - 1 or (values[again] != values[earlier]).any():
+        return ""
+    return f"; {numbered('row', again)} repeat {numbered('row', source)}"

@@ -108,7 +108,7 @@ def explain(actual: Tabular, expected: Tabular, found: Comparison) -> list[Findi
             table = None
         trained = named.equal is None and table is not None and table.request.form == "index"
         if table is not None and (rounding := _uneven_rounding(pairs, table, found)) is not None:
-            return [rounding, Finding("expected", f"the expected values are those of {named.recipe}")]
+            return [rounding, Finding("expected", f"the expected values are those of {named.short}")]
         own = _located(actual, expected) if trained else []  # the recipe gives the index alone
         if any(one.kind not in ("place", "identity") for one in own):
             return own
@@ -120,7 +120,7 @@ def explain(actual: Tabular, expected: Tabular, found: Comparison) -> list[Findi
             findings[1:] = [one for one in findings[1:] if one.kind not in ("rounding", "channels")]
             findings += [Finding("rounding", "otherwise they are the same table, within rounding")] * stored
             what = "trained numbers, by the index of" if trained else "those of"
-            return [*findings, Finding("expected", f"the expected values are {what} {named.recipe}")]
+            return [*findings, Finding("expected", f"the expected values are {what} {named.short}")]
         of_pairs = any(text.startswith(PAIRS) for text in named.measured)
         return _located(actual, expected, tensors=named.recipe is None and not of_pairs)
 

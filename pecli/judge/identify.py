@@ -315,7 +315,9 @@ def identify(table: Tabular, positions: Floats | None = None) -> Identification:
             found = identify_digits(table) or found
         columns = (f"column '{name}'" if name else "first column, without a name," for name in table.row_labels)
         labels = (f"the {column} labels the rows and was left out" for column in columns)
-        return _wider(replace(found, notes=(*found.notes, *labels)))
+        named = getattr(table, "names_are_numbers", False)
+        names = ("the names of the columns are numbers: a row before the first one, most likely",) * named
+        return _wider(replace(found, notes=(*found.notes, *labels, *names)))
 
 
 def _identified(table: Tabular, positions: Floats | None = None) -> Identification:

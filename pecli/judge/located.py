@@ -465,8 +465,8 @@ def _located(pairs: list[ArrayPair], differing: list[ArrayPair]) -> list[Finding
         if _is_small(differing, nears):
             continue
         found, whole = _explained(pairs, differing, loose=how == "noise")
-        if found and whole:
-            return found
+        if found and whole:  # a wrong value is the cause, decimals are not
+            return sorted(found, key=lambda one: found[0].kind == "decimals" and one.kind != "value")
         partly = partly or found
     if partly:
         return partly

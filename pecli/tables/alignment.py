@@ -43,6 +43,8 @@ MAX_WAVE = 8  # size of cosines and sines, whatever their attention factor is
 MAX_PRINTED = 7  # digits, of which float32 values in full have more
 MAX_COMPARED = 6  # the same beside a recipe, with whose float32 arithmetic seven digits are compared
 PRINTED_ROWS = 1024  # that are looked at for the digits of decimals
+MAX_APART = 3  # columns called sin and cos and one more may be arrays of their own
+MAX_COLUMNS = 1 << 12  # that are read as one array
 MAX_BYTES = 16 << 20  # of a recipe's table without a given length
 
 
@@ -401,9 +403,35 @@ def open_aligned(first: NamedSource, second: NamedSource, length: int) -> tuple[
     return one, table_like(second, one)
 
 
+def side_by_side(table: Tabular) -> Tabular:
+    """Return the columns of a file that are arrays by their names, though together they are a table, as one array.
+
+    They are called a, b, c, .. or sin(w0), cos(w0), sin(w1), .., or sin0, cos0, sin1, .. in turn.  A column in front
+    that counts the rows is none of them.
+    """
+    if names := getattr(table, "alternating", ()):
+        columns = np.stack([table.read(name) for name in names], axis=-1)
+        return InMemory({"array": columns.reshape(len(columns), -1)})
+    if not getattr(table, "of_columns", False) or any(len(array.shape) != 1 for array in table.arrays):
+        return table
+    held = {array.name: table.read(array.name) for array in table.arrays[:MAX_COLUMNS]}
+    first = next(iter(held), "")
+    if len(held) > 1 and held[first].dtype.kind in "iu" and (np.diff(held[first]) == 1).all():
+        del held[first]
+    waves = ["sin" in name.lower() or "cos" in name.lower() for name in held]
+    together = len(held) > MAX_APART if all(waves) else len(held) >= MAX_APART and not any(waves)
+    kinds = {values.dtype for values in held.values() if values.dtype.kind == "f"}
+    if not together or len(kinds) != 1 or len(held) < len(table.arrays) - 1:
+        return table
+    kind = kinds.pop()
+    return InMemory({"array": np.column_stack([values.astype(kind) for values in held.values()])})
+
+
 def _joined_columns(source: NamedSource, other: Tabular) -> Tabular:
     """Return columns sin0, cos0, .. of a text as one array, where a recipe has sines and cosines in one."""
     assert source.recipe is not None
+    if getattr(other, "of_columns", False) and all(len(array.shape) == 1 for array in other.arrays):
+        return side_by_side(other)
     names = cosines_and_sines([array.name for array in other.arrays]) if getattr(other, "is_text", False) else ()
     if len(names) != 2 or source.recipe.encoding.family is not Family.ABSOLUTE:
         return other

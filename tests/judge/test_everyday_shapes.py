@@ -479,3 +479,41 @@ def test_rows_that_do_not_fit_are_those_of_an_array(ask):
     cos[300] = np.nan
     np.savez("rope.npz", cos=cos, sin=np.sin(angles))
     ask("identify", "rope.npz").says("32 of 32,768 values do not fit: row 300 of cos, NaN")
+
+
+def columns(names, table, decimals):
+    rows = (",".join([str(k), *(f"{v:.{decimals}f}" for v in row)]) for k, row in enumerate(table))
+    with open("table.csv", "w") as file:
+        file.write("\n".join([names, *rows, ""]))
+
+
+def test_columns_of_a_spreadsheet_are_one_table_whatever_they_are_called(ask):
+    for names in ("pos,a,b,c,d", "t,c1,c2,c3,c4", "pos,sin(w0),cos(w0),sin(w1),cos(w1)", "k,sin_a,cos_a,sin_b,cos_b"):
+        columns(names, sinusoid(30, 4), 5)
+        ask("identify", "table.csv").says("sinusoidal:dim=4,len=30 (sure: 5 decimals)")
+        ask("compare", "table.csv", "sinusoidal:dim=4", "--digits", "5").ends(0)
+    wrong = sinusoid(30, 4)
+    wrong[7, 1] *= -1
+    columns("pos,a,b,c,d", wrong, 5)
+    ask("compare", "table.csv", "sinusoidal:dim=4").says("different: array[7, 1] is -0.7539, expected 0.7539").ends(1)
+
+
+def test_columns_of_measurements_are_no_table(ask):
+    x = np.linspace(0, 1, 50)
+    columns("epoch,train_loss,val_loss,accuracy", np.stack([np.exp(-x), 1.1 * np.exp(-x), 0.9 * x], axis=1), 4)
+    ask("identify", "table.csv").says("unknown: epoch: values from 0 to 49")
+
+
+def test_a_first_row_that_pandas_took_for_names_is_told(ask):
+    rows = [",".join(f"{v:.6f}" for v in row) for row in sinusoid(30, 4)]
+    with open("table.csv", "w") as file:
+        file.write("\n".join(["0.0,1.0,0.0.1,1.0.1", *rows[1:], ""]))
+    ask("identify", "table.csv").says(
+        "sinusoidal:dim=4,len=29,start=1 (sure: 6 decimals)", "the names of the columns are numbers"
+    )
+
+
+def test_rows_of_a_trained_table_that_were_tiled_are_told(ask):
+    trained = np.random.default_rng(0).normal(0, 0.02, (128, 64)).astype("float32")
+    np.save("pos.npy", np.concatenate([trained, trained, trained[:50]]))
+    ask("identify", "pos.npy").says("rows 128 to 305 repeat rows 0 to 127")
