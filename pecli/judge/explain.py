@@ -84,7 +84,8 @@ def explain(actual: Tabular, expected: Tabular, found: Comparison) -> list[Findi
         of_floats = [any(one.dtype in GRIDS for one in table.arrays) for table in (actual, expected)]
         if of_floats == [False, True] and (bits := _as_bits(actual, expected)):
             return bits
-        pairs = matched_views(actual, expected) if found.complete and not found.remarks else []
+        whole = found.complete and {one.kind for one in found.remarks} <= {"arrays"}
+        pairs = matched_views(actual, expected) if whole else []
         is_rare = found.total.beyond <= MAX_REST_SHARE * found.total.compared
         if pairs and (is_rare or (not is_large(actual) and _begins_alike(pairs))):
             few = located(pairs)
@@ -93,7 +94,7 @@ def explain(actual: Tabular, expected: Tabular, found: Comparison) -> list[Findi
                 return few
         table = expected if isinstance(expected, Table) else _parsed(expected.recipe)
         if table is not None:
-            if (rounding := _uneven_rounding(pairs, table, found)) is not None:
+            if (rounding := _phase_rounding(pairs, table, found)) is not None:
                 return [rounding]
             findings = _described(actual, table, found)
             if not findings and (alike := _alike(table, found)) is not None:
@@ -107,7 +108,7 @@ def explain(actual: Tabular, expected: Tabular, found: Comparison) -> list[Findi
         if fewer and named.equal is not None:
             table = None
         trained = named.equal is None and table is not None and table.request.form == "index"
-        if table is not None and (rounding := _uneven_rounding(pairs, table, found)) is not None:
+        if table is not None and (rounding := _phase_rounding(pairs, table, found)) is not None:
             return [rounding, Finding("expected", f"the expected values are those of {named.short}")]
         own = _located(actual, expected) if trained else []  # the recipe gives the index alone
         if any(one.kind not in ("place", "identity") for one in own):
@@ -169,16 +170,29 @@ def _as_bits(actual: Tabular, expected: Tabular) -> list[Finding]:
     return []
 
 
-def _uneven_rounding(pairs: Sequence[tuple[ArrayView, ArrayView]], table: Table, found: Comparison) -> Finding | None:
-    """Return the finding that rows at uneven positions differ by no more than float32 phases; None where they do."""
-    count = table.part.count
-    if not pairs or table.positions.is_range or not isinstance(table.plan, Waves) or table.plan.axes:
+def _phase_rounding(pairs: Sequence[tuple[ArrayView, ArrayView]], table: Table, found: Comparison) -> Finding | None:
+    """Return the finding that values differ by no more than float32 phases, at uneven positions or over crossed axes.
+
+    None where they do, and for other tables.
+    """
+    count, plan = table.part.count, table.plan
+    if not pairs or not isinstance(plan, Waves) or (table.positions.is_range and plan.cross is None):
         return None
     if any(view.rows != count or count * view.row_size > MAX_LONE_VALUES for pair in pairs for view in pair):
         return None
-    slack = 2 * EPSILON["float32"] * (2 + np.abs(table.part.numbers(0, count)))
+    turned: Floats
+    if plan.cross is None and not plan.axes:
+        turned = np.abs(table.part.numbers(0, count))[:, None]  # the fastest pair's, by row
+    elif plan.cross is not None and plan.axes:
+        turned = np.zeros((1, plan.width))
+        for factors, axis in zip(plan.cross.factors, plan.axes, strict=True):
+            farthest = max(abs(axis.multiples[0]), abs(axis.multiples[-1])) * float(axis.unit)
+            for columns in (plan.cross.sin, plan.cross.cos):
+                turned[0, columns] += 2 * np.pi * np.abs(np.array(factors, np.float64)) * farthest
+    else:
+        return None
     both = ([read_floats(view, 0, count) for view in pair] for pair in pairs)
-    if not all((np.abs(y - x).max(axis=1) <= slack).all() for y, x in both):
+    if not all((np.abs(y - x) <= 2 * EPSILON["float32"] * (2 + turned)).all() for y, x in both):
         return None
     return harmless("rounding of float32 phases", found.total.max_abs, found.total.max_ulp)
 

@@ -421,6 +421,8 @@ WAVES = (
     "sinusoidal:order=cos-sin,shift=1", "rope", "rope:base=500000", "rope:base=1000000",
 )  # fmt: skip
 MAX_POSITIONS = 64
+# Positions that the turn of one pair tells apart, and the error of a turn by which it does.
+LARGEST_TURNED, MAX_TURN_GAP = 1 << 13, 2.0**-18
 
 
 def at_positions(table: Tabular) -> Identification | None:
@@ -430,23 +432,54 @@ def at_positions(table: Tabular) -> Identification | None:
     for text in WAVES:
         with contextlib.suppress(PecliError):  # of another size
             like = table_like(read_fitting(text, table), table)
-            places = matched_positions(table, like)
+            places, recipes = matched_positions(table, like), [text]
+            if places is None and (places := _turned_positions(table, like)) is not None:
+                recipes = [f"{text}{':,'[':' in text]}base={base}" for base in PUBLISHED_BASES]
             if places is None or len(places) > MAX_POSITIONS:
                 continue
-            listed = Positions.listed(places.astype(np.float64))
-            made = Table(like.source, Extent(listed, 0, len(places)), like.request)
-            found = compare_tables(table, made)
-            most, kind = found.total.max_abs, max((a.dtype for a in table.arrays), key=lambda k: EPSILON.get(k, 1.0))
-            if not found.complete or most > EPSILON[kind] + PHASE_ERROR * int(places.max()):
-                continue
-            recipe = recipe_text(made)
-            notes = (f"every value is within {limit(most, 2)} of the exact one",) * bool(most)
-            equal = 1 - found.total.unequal / found.total.compared
-            steps = "float32" if most else "exact"
-            names = tuple(array.name for array in table.arrays)
-            confidence = "sure" if min(made.arrays[0].shape) >= MIN_SURE_ROWS else "likely"
-            return Identification(recipe, confidence, most, equal, steps, notes, (), found.total.compared, names)
+            for recipe in recipes:
+                if found := _at(table, places, recipe):
+                    return found
     return None
+
+
+def _at(table: Tabular, places: Integers, text: str) -> Identification | None:
+    """Return the identification by a recipe at the given positions; None where its values are others."""
+    like = table_like(read_fitting(text, table), table)
+    listed = Positions.listed(places.astype(np.float64))
+    made = Table(like.source, Extent(listed, 0, len(places)), like.request)
+    found = compare_tables(table, made)
+    most, kind = found.total.max_abs, max((a.dtype for a in table.arrays), key=lambda k: EPSILON.get(k, 1.0))
+    if not found.complete or most > EPSILON[kind] + PHASE_ERROR * int(places.max()):
+        return None
+    notes = (f"every value is within {limit(most, 2)} of the exact one",) * bool(most)
+    equal = 1 - found.total.unequal / found.total.compared
+    steps = "float32" if most else "exact"
+    names = tuple(array.name for array in table.arrays)
+    confidence = "sure" if min(made.arrays[0].shape) >= MIN_SURE_ROWS else "likely"
+    return Identification(recipe_text(made), confidence, most, equal, steps, notes, (), found.total.compared, names)
+
+
+def _turned_positions(table: Tabular, recipe: Table) -> Integers | None:
+    """Return the whole positions by which the pair of frequency 1 has turned, whatever the base; None where it has not.
+
+    A pair says its angle to within `MAX_TURN_GAP`, and whole numbers up to `LARGEST_TURNED` have others.
+    """
+    start = Table(recipe.source, Extent(Positions.arange(2), 0, 2), recipe.request)
+    pairs = pair_views(table, start)[0]
+    few = all(a.rows <= MAX_POSITIONS and a.row_size == b.row_size > 3 for a, b in pairs)
+    if len(pairs) < len(recipe.arrays) or not few:
+        return None
+    sides = ([read_floats(view, 0, view.rows) for view in side] for side in zip(*pairs, strict=True))
+    have, first = (np.concatenate(side, axis=1) for side in sides)
+    if have.shape[1] != first.shape[1] or not np.isfinite(have).all():
+        return None
+    sin, cos = (have[:, np.abs(first[1] - value).argmin()] for value in (math.sin(1), math.cos(1)))
+    whole = np.arange(LARGEST_TURNED)
+    apart = np.abs(np.exp(1j * np.arctan2(sin, cos))[:, None] - np.exp(1j * whole))
+    places = apart.argmin(axis=1)
+    uneven = len(np.unique(np.diff(places))) > 1
+    return places if uneven and apart.min(axis=1).max() < MAX_TURN_GAP and np.hypot(sin, cos).min() > 0.9 else None
 
 
 def _reshaped(table: Tabular) -> Tabular | None:
