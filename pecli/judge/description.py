@@ -233,6 +233,8 @@ class Identification:
         That recipe.
     usual : tuple of str
         Other recipes to compare an unknown table with; they may lack a width.
+    steps : tuple of float
+        Of unknown cosines and sines, the radians by which each pair turns from row to row.
     """
 
     recipe: str | None
@@ -248,6 +250,7 @@ class Identification:
     nearly: float = 0.0
     nearest: str | None = None
     usual: tuple[str, ...] = ()
+    steps: tuple[float, ...] = ()
 
     def __repr__(self) -> str:
         if self.recipe is None:

@@ -652,7 +652,7 @@ def _rest_rounding(name: waves.WaveName, total: Tally, want: Expected, *, whole:
     """Yield how far all values that fit are from the exact ones, where they were not rounded once from these."""
     kind, own = (one if one in waves.LOW_TYPES else "" for one in (name.measured.dtype, want.table.request.dtype))
     if whole and (name.way.name == "float32" or (kind and not own)):  # else it is more than an exception
-        once = EPSILON[own] * name.magnitude / (2 if name.magnitude <= 1 else 1) if own else 0.0  # of the expected ones
+        once = EPSILON[want.table.request.dtype] * name.magnitude / (2 if name.magnitude <= 1 else 1)  # expected ones
         residual = total.residual * max(1.0, want.named.magnitude / name.magnitude)  # as the expected values are
         yield Finding("rounding", f"the rest differs by at most {limit(residual + once, 2)}")
 

@@ -123,7 +123,18 @@ def explain(actual: Tabular, expected: Tabular, found: Comparison) -> list[Findi
             what = "trained numbers, by the index of" if trained else "those of"
             return [*findings, Finding("expected", f"the expected values are {what} {named.short}")]
         of_pairs = any(text.startswith(PAIRS) for text in named.measured)
+        if period := _other_period(actual, named):
+            return [period]
         return _located(actual, expected, tensors=named.recipe is None and not of_pairs)
+
+
+def _other_period(actual: Tabular, expected: Identification) -> Finding | None:
+    """Return that pairs of no recipe, such as those of hours, have another period; None where they have the same."""
+    have, want = (np.array(one.steps) for one in (identify(actual) if expected.steps else expected, expected))
+    if len(want) != 1 or have.shape != want.shape or np.allclose(have, want, rtol=MAX_SAME_PERIOD, atol=0.0):
+        return None
+    rows, wanted = (f"{2 * np.pi / abs(step[0]):.4g}" for step in (have, want))
+    return Finding("frequency", f"a period of {rows} rows where {wanted} were expected")
 
 
 def beyond_tolerance(actual: Tabular, expected: Tabular, found: Comparison) -> list[Finding]:
@@ -448,6 +459,7 @@ MAX_LONE_VALUES = 1 << 22
 # Largest error of remade rows as a share of their largest value: of the 1e-5 that a layer norm adds to the variance.
 MAX_REMADE_GAP = 1e-3
 # Radians by which angles of float32 are off at position 131072.
+MAX_SAME_PERIOD = 2.0**-8  # by which measured periods may differ
 MAX_ANGLE_GAP = 0.01
 # Largest error, in units of the last place, of frequencies that were computed in their own type.
 MAX_POWER_ULP = 8

@@ -172,8 +172,9 @@ def identify_digits(table: Tabular) -> Identification | None:
     found = [one for one in own if _base_digits(one.recipe) != FITTED_DIGITS]
     for phases, of in ((0.0, "the exact one"), (EPSILON["float32"], "that of float32 phases (within their rounding)")):
         for one in found:
-            exact = table_like(read_source(f"{one.recipe},dtype=float64"), table)
-            both = [[read_floats(view, 0, view.rows) for view in pair] for pair in pair_views(table, exact)[0]]
+            held = InMemory({name: v.T for name, v in arrays.items()}) if EXCHANGED in one.notes else table
+            exact = table_like(read_source(f"{one.recipe},dtype=float64"), held)
+            both = [[read_floats(view, 0, view.rows) for view in pair] for pair in pair_views(held, exact)[0]]
             if len(both) < len(table.arrays) or any(v.shape != x.shape for v, x in both):
                 continue
             last = exact.positions.numbers(exact.positions.count - 1, exact.positions.count)
@@ -183,7 +184,8 @@ def identify_digits(table: Tabular) -> Identification | None:
             if "" not in ways:
                 strict = bool(phases) or "" not in {how_printed(v, x, 2.0**-50 * np.abs(v), printed) for v, x in both}
                 of += "" if strict else f" or a neighbour in {max((stored, 'float32'), key=EPSILON.__getitem__)},"
-                notes = (f"every value is {of}{' cut' * ('cut' in ways)} to {words}", *one.notes)
+                unit = [] if one.notes else _units(float(split_recipe(one.recipe or "")[1].get("step", 1)))
+                notes = (*unit, f"every value is {of}{' cut' * ('cut' in ways)} to {words}", *one.notes)
                 return replace(one, confidence="sure", arithmetic=words, notes=notes, equal=0.0, measured=())
     other = NONE if significant else identify_printed(table, digits)
     if other.recipe is None and own and hidden[0].recipe:
@@ -696,6 +698,8 @@ def _closed_forms(keys: Mapping[str, str]) -> Iterator[tuple[str, float]]:
                 yield note, math.exp(whole / math.log(other))
         if abs(log / whole - 2) < MAX_BASE_ERROR:
             yield f"the same as base {base} with every exponent doubled", float(base) ** 2
+        if abs(log / whole - 0.5) < MAX_BASE_ERROR and base == WIDER_BASES[0]:
+            yield f"the same as base {base} with every exponent halved: i/d for 2i/d", float(base) ** 0.5
         width = dim * whole / log
         near = 2 * round(width / 2)
         if dim < near <= MAX_WIDTH and abs(width / near - 1) < MAX_BASE_ERROR:
@@ -714,7 +718,7 @@ def _with_exact_base(name: waves.WaveName) -> Iterator[waves.WaveName]:
 def _wider(found: Identification) -> Identification:
     """Note what the base of a table stands for: likely, where a wider table has it and it is none by itself."""
     keys = split_recipe(found.recipe)[1] if found.recipe else {}
-    for note, exact in _closed_forms(keys) if {*keys} <= {"dim", "base", *TABLE_KEYS} else ():
+    for note, exact in _closed_forms(keys) if {*keys} <= {"dim", "base", "order", *TABLE_KEYS} else ():
         own = keys["base"] in PUBLISHED_BASES or "logarithm" in note or float(keys["base"]) == exact
         return replace(found, notes=(note, *found.notes), confidence=found.confidence if own else "likely")
     return found
@@ -761,6 +765,12 @@ def backward_negated(name: waves.WaveName) -> bool:
     return name.step < 0 and name.phase == "negated"
 
 
+def _units(step: float) -> list[str]:
+    """Return what a step of positions stands for, such as degrees; [] of others."""
+    found = [phrase for phrase, factor in UNITS if abs(step / float(factor) - 1) < MAX_BASE_ERROR]
+    return [phrase.replace("the expected one", "that of whole positions") for phrase in found]
+
+
 def structure_notes(name: waves.WaveName) -> Iterator[str]:
     """Yield notes on properties that the recipe does not express: angles, exchanged parts, signs, another factor."""
     measured = name.measured
@@ -770,9 +780,7 @@ def structure_notes(name: waves.WaveName) -> Iterator[str]:
         yield ANGLES
     if measured.reading.is_angles and measured.reading.layout != "angles":
         yield f"each angle stands twice ({'half-split' if measured.reading.layout == 'angles-half' else 'interleaved'})"
-    for phrase, factor in UNITS:
-        if abs(float(name.step) / float(factor) - 1) < MAX_BASE_ERROR:
-            yield phrase.replace("the expected one", "that of whole positions")
+    yield from _units(float(name.step))
     if name.named.keys.get("base") == "1":
         yield "every frequency is 1: all pairs are the same"
     is_plain = CATALOGUE[name.encoding].family is Family.ROTARY and name.named.keys.keys() <= {"dim", "base"}
@@ -834,7 +842,8 @@ def _measured_only(measured: Measured, nearest: waves.WaveName | None, explained
         text += f"; nearest: {waves.recipe_of(nearest)}, which explains {100 * explained:.3g} % of the{some} values"
     arrays = tuple(dict.fromkeys(plane.array.name for plane in measured.planes))
     return Identification(None, "unknown", None, 0.0, "unknown", measured=(text,), arrays=arrays,
-                          nearly=explained, nearest=waves.recipe_of(nearest) if nearest else None)  # fmt: skip
+                          nearly=explained, nearest=waves.recipe_of(nearest) if nearest else None,
+                          steps=() if reading.is_alone else tuple(pairs.steps.tolist()))  # fmt: skip
 
 
 LAYOUT_WORDS = {

@@ -148,7 +148,9 @@ def descriptions(found: Integers, count: int, unit: str) -> Iterator[tuple[str, 
                         yield f"the {units} are those of a grid of {len(grid)} x {width} {text}{after}", found
         off = np.flatnonzero(found != places)
         some = ", ".join(f"{unit} {k} holds {unit} {found[k]}" for k in off[:MAX_LISTED].tolist())
-        yield f"the {units} are in another order: {some}{', ...' if len(off) > MAX_LISTED else ''}", found
+        text = f"the {units} are in another order: {some}{', ...' if len(off) > MAX_LISTED else ''}"
+        as_text = list(map(int, sorted(map(str, range(n)))))  # 0, 1, 10, 11, 2 ..
+        yield text + ", as numbers sorted as text" * (found.tolist() == as_text), found
 
 
 def groups(expected: Floats, count: int, unit: str) -> Iterator[tuple[str, Integers]]:
