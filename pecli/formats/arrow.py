@@ -127,7 +127,6 @@ class BatchTable(StoredTable):
     """
 
     sequential = True
-    of_columns = True
     fault = "cannot be read"
 
     def __init__(self, source: InputFile) -> None:
@@ -160,6 +159,13 @@ class BatchTable(StoredTable):
         with self._lock, reading(self.source, self.fault):
             batches = self.pieces(names, start, stop) if start < stop else ()
             return [{n: to_numpy(self.source, self._columns[n], b.column(n)) for n in names} for b in batches]
+
+    def plain_columns(self) -> dict[str, NDArray[Any]]:
+        """Return the columns that hold a number in each row and are no labels, in the order of the file."""
+        labels = {*labels_of(list(self._columns))}
+        names = [name for name, column in self._columns.items() if name not in labels and not column.shape]
+        parts = self.read_batches(names, 0, max((array.rows for array in self.arrays), default=0)) if names else []
+        return {name: np.concatenate([part[name] for part in parts]) for name in names}
 
     def read_column(self, name: str, start: int, stop: int) -> NDArray[Any]:
         """Return entries `start` to `stop` of one column."""

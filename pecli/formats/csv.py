@@ -141,14 +141,6 @@ class CsvTable(BatchTable):
 
     is_text = True
 
-    @property
-    def alternating(self) -> tuple[str, str] | tuple[()]:
-        """Names of the only two matrices, whose columns stand in turn, as sin0, cos0, sin1, cos1; () for none."""
-        words = [name.rstrip("0123456789") for name in self._columns if name[-1:].isdigit()]
-        in_turn = len(words) > 2 and len({*words}) == 2 and words == words[:2] * (len(words) // 2)
-        matrices = {array.name for array in self.arrays if len(array.shape) > 1}
-        return (words[0], words[1]) if in_turn and {*words} == matrices else ()
-
     def take_type(self, dtype: str) -> bool:
         """Read decimals as `dtype`; see :meth:`pecli.formats.stored.StoredTable.take_type`."""
         names = [name for name, column in self._columns.items() if column.dtype == "float64" and name not in KEYS]

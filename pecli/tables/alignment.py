@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import combinations, product
@@ -13,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pecli.errors import BadFile, MissingParameter, PecliError, SeveralLayers
+from pecli.formats.arrow import BatchTable
 from pecli.formats.decimals import printed_digits
 from pecli.numbers.blocks import in_blocks
 from pecli.numbers.dtypes import DTYPES, real_type
@@ -403,46 +405,48 @@ def open_aligned(first: NamedSource, second: NamedSource, length: int) -> tuple[
     return one, table_like(second, one)
 
 
-def side_by_side(table: Tabular) -> Tabular:
+def side_by_side(table: Tabular, width: int = 0) -> Tabular:
     """Return the columns of a file that are arrays by their names, though together they are a table, as one array.
 
-    They are called a, b, c, .. or sin(w0), cos(w0), sin(w1), .., or sin0, cos0, sin1, .. in turn.  A column in front
-    that counts the rows is none of them.
+    They are called a, b, c, .. or sin(w0), cos(w0), sin(w1), .., or sin0, cos0, sin1, .. in turn; whatever they are
+    called, together they have `width` columns.  Columns in front that count the rows are none of them.
     """
-    if names := getattr(table, "alternating", ()):
-        columns = np.stack([table.read(name) for name in names], axis=-1)
-        return InMemory({"array": columns.reshape(len(columns), -1)})
-    if not getattr(table, "of_columns", False) or any(len(array.shape) != 1 for array in table.arrays):
+    matrices = [array for array in table.arrays if len(array.shape) > 1]
+    if not isinstance(table, BatchTable) or any(a.lead != 1 or len(a.shape) > 2 for a in table.arrays):
         return table
-    held = {array.name: table.read(array.name) for array in table.arrays[:MAX_COLUMNS]}
-    first = next(iter(held), "")
-    if len(held) > 1 and held[first].dtype.kind in "iu" and (np.diff(held[first]) == 1).all():
-        del held[first]
+    if len(table.arrays) < 2 or sum(math.prod(array.row_shape) for array in table.arrays) > MAX_COLUMNS:
+        return table
+    held = table.plain_columns()
+    while len(held) > 1 and (np.diff(next(iter(held.values()))) == 1).all():
+        del held[next(iter(held))]
     waves = ["sin" in name.lower() or "cos" in name.lower() for name in held]
-    together = len(held) > MAX_APART if all(waves) else len(held) >= MAX_APART and not any(waves)
+    if len(matrices) == 2:
+        words = [name.rstrip("0123456789") for name in held]
+        together = len({*words}) == 2 and words == words[:2] * (len(words) // 2)
+    else:
+        together = len(held) > MAX_APART if all(waves) else len(held) >= MAX_APART and not any(waves)
+        together &= not matrices
     kinds = {values.dtype for values in held.values() if values.dtype.kind == "f"}
-    if not together or len(kinds) != 1 or len(held) < len(table.arrays) - 1:
+    if not (together or len(held) == width) or len(kinds) != 1:
         return table
     kind = kinds.pop()
     return InMemory({"array": np.column_stack([values.astype(kind) for values in held.values()])})
 
 
 def _joined_columns(source: NamedSource, other: Tabular) -> Tabular:
-    """Return columns sin0, cos0, .. of a text as one array, where a recipe has sines and cosines in one."""
+    """Return columns of a file that are several arrays as one, where a recipe has one."""
     assert source.recipe is not None
-    if getattr(other, "of_columns", False) and all(len(array.shape) == 1 for array in other.arrays):
-        return side_by_side(other)
-    names = cosines_and_sines([array.name for array in other.arrays]) if getattr(other, "is_text", False) else ()
-    if len(names) != 2 or source.recipe.encoding.family is not Family.ABSOLUTE:
-        return other
     plan = source.recipe.plan
-    if not isinstance(plan, Waves) or len(plan.bands) != 1:
-        return other
+    names = cosines_and_sines([array.name for array in other.arrays]) if getattr(other, "is_text", False) else ()
+    if source.recipe.encoding.family is not Family.ABSOLUTE or not isinstance(plan, Waves):
+        return other if any(len(array.shape) > 1 for array in other.arrays) else side_by_side(other)
+    if len(names) != 2 or len(plan.bands) != 1:
+        return side_by_side(other, plan.width)
     cos, sin = (np.asarray(other.read(name)) for name in names)
     band, joined = plan.bands[0], np.zeros((len(cos), plan.width), np.result_type(cos, sin))
     for columns, values in ((band.cos, cos), (band.sin, sin)):
         if columns is None or joined[:, columns].shape != values.shape:
-            return other
+            return side_by_side(other, plan.width)
         joined[:, columns] = values
     return InMemory({"array": joined})
 

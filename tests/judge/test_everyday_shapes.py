@@ -488,7 +488,10 @@ def columns(names, table, decimals):
 
 
 def test_columns_of_a_spreadsheet_are_one_table_whatever_they_are_called(ask):
-    for names in ("pos,a,b,c,d", "t,c1,c2,c3,c4", "pos,sin(w0),cos(w0),sin(w1),cos(w1)", "k,sin_a,cos_a,sin_b,cos_b"):
+    for names in (
+        "pos,a,b,c,d", "t,c1,c2,c3,c4", "pos,sin(w0),cos(w0),sin(w1),cos(w1)", "k,sin_a,cos_a,sin_b,cos_b",
+        "i,even0,odd0,even1,odd1",
+    ):  # fmt: skip
         columns(names, sinusoid(30, 4), 5)
         ask("identify", "table.csv").says("sinusoidal:dim=4,len=30 (sure: 5 decimals)")
         ask("compare", "table.csv", "sinusoidal:dim=4", "--digits", "5").ends(0)
@@ -517,3 +520,38 @@ def test_rows_of_a_trained_table_that_were_tiled_are_told(ask):
     trained = np.random.default_rng(0).normal(0, 0.02, (128, 64)).astype("float32")
     np.save("pos.npy", np.concatenate([trained, trained, trained[:50]]))
     ask("identify", "pos.npy").says("rows 128 to 305 repeat rows 0 to 127")
+
+
+def test_columns_of_sines_and_cosines_are_those_of_a_rope_where_one_is_expected(ask):
+    columns("position,sin0,cos0,sin1,cos1", sinusoid(30, 4), 5)
+    ask("compare", "table.csv", "rope:dim=4", "--digits", "5").ends(0)
+
+
+def test_hours_with_a_period_of_23_are_told(ask):
+    for name, period in (("have.csv", 23), ("want.csv", 24)):
+        turns = 2 * np.pi * np.arange(24) / period
+        rows = (f"{k},{np.sin(x):.4f},{np.cos(x):.4f}" for k, x in enumerate(turns))
+        with open(name, "w") as file:
+            file.write("\n".join(["hour,hour_sin,hour_cos", *rows, ""]))
+    ask("compare", "have.csv", "want.csv").says("different: a period of 23 rows where 24 were expected")
+
+
+def test_days_of_a_year_are_found_whatever_the_base(ask):
+    days = np.array([13, 23, 28, 38, 43, 48, 58, 83, 93, 128, 133, 148, 208, 238, 308, 358])
+    np.save("dates.npy", sinusoid(400, 32, base=1000)[days].astype("float32"))
+    ask("identify", "dates.npy").says("sinusoidal:dim=32,base=1000,positions=13+23+28", "(sure")
+
+
+def test_features_of_a_random_matrix_in_float32_are_harmless(ask):
+    matrix = np.random.default_rng(0).normal(0, 1, (16, 2)).astype("float32")
+    side = (2 * (np.arange(8, dtype="float32") + 0.5) / 8 - 1).astype("float32")
+    points = np.stack(np.meshgrid(side, side), -1).reshape(-1, 2)
+    phases = np.float32(2 * np.pi) * (points @ matrix.T)
+    np.save("B.npy", matrix)
+    np.save("pe.npy", np.concatenate([np.sin(phases), np.cos(phases)], 1))
+    recipe = "fourier:dim=32,matrix=B.npy,coordinates=centres,grid=8x8"
+    ask("compare", "pe.npy", recipe).says("different, but harmless: rounding of float32 phases")
+    wrong = np.load("pe.npy")
+    wrong[3, 5] += 1e-4
+    np.save("pe.npy", wrong)
+    ask("compare", "pe.npy", recipe).never("harmless")
