@@ -110,7 +110,7 @@ def identified(table: Tabular, positions: Floats | None = None) -> Identificatio
 
 def _reasons(table: Tabular, found: Identification) -> Iterator[str]:
     """Yield why an unknown table is none: what each of two arrays is, or how it differs from a recipe like it."""
-    from pecli.judge.explain import STILL, TRAINED, is_still, is_trained, random_parts, random_words
+    from pecli.judge.explain import STILL, TRAINED, drawn_words, is_still, is_trained, random_parts, random_words
     from pecli.judge.identify import MIN_EXPLAINED_NEAREST, few_values, is_cube, is_large
     from pecli.judge.located import VAGUE
     from pecli.tables.alignment import table_like
@@ -136,6 +136,8 @@ def _reasons(table: Tabular, found: Identification) -> Iterator[str]:
     texts = [one.text for one in findings if one.kind not in (*VAGUE, "arrays")] if said else []
     yield from [f"nearly {said}: {text}" for text in texts[:1]] + texts[1:]
     drawn = [*map(random_words, random_parts(table, drawn=True))] if table.arrays and not texts else []
+    if drawn and (which := drawn_words(table)):
+        drawn = [f"the values look drawn from {which}"]
     drawn = drawn or [TRAINED] * (is_trained(table) and not texts)
     yield from [*drawn, *found.measured] if drawn else ()
 

@@ -277,6 +277,7 @@ class Identification:
 
 # Values up to which all of an array are measured; of more, a sample of 64 heads or fewer.
 MAX_MEASURED, MAX_PLANES = 1 << 22, 64
+MAX_SUM_GAP = 0.01  # of attention weights, which narrow types round
 
 
 def statistics_of(table: Tabular) -> tuple[str, ...]:
@@ -299,6 +300,8 @@ def statistics_of(table: Tabular) -> tuple[str, ...]:
         text += f" without {' and '.join(odd)}" * bool(odd)
         if len(values) == own[0].rows > 1 and (values == values[:1]).all():
             text += "; every row is the same"
+        if values.shape[1] > 1 and values.min() >= 0 and np.abs(values.sum(axis=1) - 1).max() < MAX_SUM_GAP:
+            text += "; each row sums to 1, as attention weights do"
         for word, empty in (("all zeros", values == 0), ("NaN", np.isnan(values))):
             blank = np.flatnonzero(empty.all(axis=1))
             if 0 < len(blank) < len(values) == own[0].rows:

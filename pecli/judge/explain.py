@@ -726,6 +726,9 @@ MAX_SPREAD = 0.25
 MAX_EQUAL = 0.5
 # Fourth moment of the normalised values: 1.5 of sines in any order, 1.8 of uniform numbers.
 MIN_KURTOSIS = 1.65
+# Values that show a distribution, those that are read for it, how many standard errors its moments may be off, and how
+# many times as much as drawn numbers the deviations of rows and of columns may differ.
+MIN_DRAWN, MAX_DRAWN, DRAWN_ERRORS, MAX_DRAWN_SPREAD = 1 << 12, 1 << 20, 4, 1.5
 # Rows and columns of each head or array that are looked at; raised, noise among many heads costs more time.
 RANDOM_ROWS = 256
 # Values of a row up to which a difference is looked at as noise.
@@ -734,11 +737,36 @@ MAX_NOISE_WIDTH = 1 << 13
 MIN_NOISY = 0.25
 # Deviation of noise, as a multiple of the values' own; larger noise looks like other values in their place.
 MAX_NOISE = 4
+# Values that show a step, and by how much of it they may be off: narrow types round them.
+MIN_QUANTISED, MAX_STEP_GAP = 256, 0.1
 
 
 def random_words(part: str) -> str:
     """Return what is said of values without a rule."""
     return f"{part} look drawn at random or trained: neighbouring rows and columns are hardly related"
+
+
+def drawn_words(table: Tabular) -> str:
+    """Return from which distribution all values of an array look drawn, as at an initialisation; "" for any other."""
+    if len(table.arrays) != 1 or table.arrays[0].rows * math.prod(table.arrays[0].row_shape) < MIN_DRAWN:
+        return ""
+    (plane, *more) = planes_of(table, table.arrays[0])
+    values = plane.read(0, min(plane.rows, 1 + MAX_DRAWN // plane.width))
+    count, deviation = values.size, float(values.std())
+    normal = (values - values.mean()) / (deviation or 1.0)
+    spreads = [np.sqrt((normal**2).mean(axis)) for axis in (0, 1)]  # of each column and row
+    alike = all(one.std() < MAX_DRAWN_SPREAD * math.sqrt(len(one) / (2 * count)) for one in spreads)
+    error = math.sqrt(1 / count)  # of the mean; those of the third and the fourth moment follow
+    centred = max(abs(values.mean()) / (deviation or 1.0), abs((normal**3).mean()) / 2.5) < DRAWN_ERRORS * error
+    kurtosis = float((normal**4).mean())
+    if more or not (alike and centred and deviation):
+        return ""
+    if abs(kurtosis - 3) < DRAWN_ERRORS * math.sqrt(24) * error:
+        return f"a normal distribution of deviation {deviation:.3g}, as at an initialisation"
+    largest = float(np.abs(values).max())
+    if abs(kurtosis - 1.8) < DRAWN_ERRORS * error and abs(largest / deviation / math.sqrt(3) - 1) < 10 / plane.width:
+        return f"a uniform distribution from -{largest:.3g} to {largest:.3g}, as at an initialisation"
+    return ""
 
 
 TRAINED = "no known formula gives these values, and 'weight' names what was trained"
@@ -775,6 +803,9 @@ def _noise(pairs: list[tuple[ArrayView, ArrayView]]) -> Finding | None:
     if any(pair[0].plain_shape != pair[1].plain_shape or pair[0].row_size > MAX_NOISE_WIDTH for pair in pairs):
         return None
     both = [[read_floats(view, 0, min(view.rows, RANDOM_ROWS)) for view in pair] for pair in pairs]
+    steps = {_quantised(y, x) for y, x in both if y.shape == x.shape}
+    if len(steps) == 1 and (text := steps.pop()):
+        return Finding("random", text)
     rests = {str(k): y - x for k, (y, x) in enumerate(both) if y.shape == x.shape}
     if not rests or len(rests) < len(pairs) or random_parts(InMemory(rests), drawn=True) != [ALL]:
         return None
@@ -789,6 +820,21 @@ def _noise(pairs: list[tuple[ArrayView, ArrayView]]) -> Finding | None:
         return None
     text = f"the expected values plus unrelated numbers, such as noise, of standard deviation {size:.2g}"
     return Finding("random", text)
+
+
+def _quantised(actual: Floats, expected: Floats) -> str:
+    """Return how values were rounded to whole multiples of a step of their block, row or array; "" if they were not."""
+    blocks = {k: f"each block of {k} values" for k in (32, 64)} | {actual.shape[1]: "each row", actual.size: "all rows"}
+    for size, which in blocks.items():
+        if actual.size % size or actual.size < MIN_QUANTISED:
+            continue
+        have, want = (values.reshape(-1, size) for values in (actual, expected))
+        for levels, bits, most in ((127, 8, 0.5), (8, 4, 1.0), (7, 4, 0.5)):  # of -8 .. 7 the largest is cut
+            step = np.abs(have).max(axis=1, keepdims=True) / levels
+            whole = np.abs(have - np.rint(have / np.where(step, step, 1.0)) * step) <= MAX_STEP_GAP * step
+            if whole.all() and (np.abs(have - want) <= (most + MAX_STEP_GAP) * step).all():
+                return f"quantised to {bits} bits: the values of {which} are whole multiples of one step"
+    return ""
 
 
 STILL = "every angle is 0: cos is 1 and sin is 0 everywhere, as with frequencies (inv_freq) of 0"

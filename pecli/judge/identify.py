@@ -698,12 +698,11 @@ def _closed_forms(keys: Mapping[str, str]) -> Iterator[tuple[str, float]]:
                 yield note, math.exp(whole / math.log(other))
         if abs(log / whole - 2) < MAX_BASE_ERROR:
             yield f"the same as base {base} with every exponent doubled", float(base) ** 2
-        if abs(log / whole - 0.5) < MAX_BASE_ERROR and base == WIDER_BASES[0]:
-            yield f"the same as base {base} with every exponent halved: i/d for 2i/d", float(base) ** 0.5
         width = dim * whole / log
         near = 2 * round(width / 2)
         if dim < near <= MAX_WIDTH and abs(width / near - 1) < MAX_BASE_ERROR:
-            yield f"the same as the first {dim // 2} pairs of dim={near} with base {base}", float(base) ** (dim / near)
+            text = f"the same as the first {dim // 2} pairs of dim={near} with base {base}"
+            yield text + ": every exponent is halved" * (near == 2 * dim), float(base) ** (dim / near)
 
 
 def _with_exact_base(name: waves.WaveName) -> Iterator[waves.WaveName]:

@@ -555,3 +555,28 @@ def test_features_of_a_random_matrix_in_float32_are_harmless(ask):
     wrong[3, 5] += 1e-4
     np.save("pe.npy", wrong)
     ask("compare", "pe.npy", recipe).never("harmless")
+
+
+def test_attention_weights_and_an_initialisation_are_told(ask):
+    random = np.random.default_rng(0)
+    logits = np.exp(random.normal(0, 1, (4, 48, 48)))
+    np.save("attention.npy", (logits / logits.sum(axis=-1, keepdims=True)).astype("float32"))
+    ask("identify", "attention.npy").says("unknown", "each row sums to 1, as attention weights do")
+    np.save("wpe.npy", random.normal(0, 0.02, (512, 64)).astype("float32"))
+    ask("identify", "wpe.npy").says("drawn from a normal distribution of deviation 0.02", "initialisation")
+    np.save("wpe.npy", random.uniform(-0.1, 0.1, (512, 64)).astype("float32"))
+    ask("identify", "wpe.npy").says("drawn from a uniform distribution from -0.1 to 0.1")
+    np.save("wpe.npy", (random.normal(0, 0.02, (512, 64)) * np.linspace(1, 1.3, 64)).astype("float32"))
+    ask("identify", "wpe.npy").says("drawn at random or trained").never("initialisation")
+
+
+@pytest.mark.parametrize(
+    ("size", "levels", "said"), [(32, 127, "each block of 32"), (96, 127, "each row"), (96, 7, "4 bits")]
+)
+def test_quantised_values_are_told(ask, size, levels, said):
+    trained = np.random.default_rng(0).normal(0, 0.02, (128, 96)).astype("float32")
+    blocks = trained.reshape(-1, size)
+    step = np.abs(blocks).max(axis=1, keepdims=True) / levels
+    np.save("full.npy", trained)
+    np.save("narrow.npy", (np.rint(blocks / step) * step).reshape(trained.shape).astype("float32"))
+    ask("compare", "narrow.npy", "full.npy").says("different: quantised to", said)
