@@ -436,10 +436,9 @@ def side_by_side(table: Tabular, width: int = 0) -> Tabular:
 def _joined_columns(source: NamedSource, other: Tabular) -> Tabular:
     """Return columns of a file that are several arrays as one, where a recipe has one."""
     assert source.recipe is not None
-    plan = source.recipe.plan
-    names = cosines_and_sines([array.name for array in other.arrays]) if getattr(other, "is_text", False) else ()
-    if source.recipe.encoding.family is not Family.ABSOLUTE or not isinstance(plan, Waves):
+    if source.recipe.encoding.family is not Family.ABSOLUTE or not isinstance(plan := source.recipe.plan, Waves):
         return other if any(len(array.shape) > 1 for array in other.arrays) else side_by_side(other)
+    names = cosines_and_sines([array.name for array in other.arrays]) if getattr(other, "is_text", False) else ()
     if len(names) != 2 or len(plan.bands) != 1:
         return side_by_side(other, plan.width)
     cos, sin = (np.asarray(other.read(name)) for name in names)
