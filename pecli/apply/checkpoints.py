@@ -13,7 +13,7 @@ import shutil
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain
+from itertools import chain, product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -527,9 +527,12 @@ def weight_faults(tested: Tabular, expected: Tabular, heads: int) -> list[Findin
     """Return a finding if the rows of one matrix equal the rows of another in the other pairing's order."""
     if [array.shape for array in tested.arrays] != [array.shape for array in expected.arrays]:
         return []
-    for from_pairs, to_pairs in (PAIRINGS, PAIRINGS[::-1]):
-        moved = permuted(expected, HeadRows(from_pairs, to_pairs, heads, heads))
+    rows = expected.arrays[0].shape[0]
+    others = [count for count in range(1, rows // 2 + 1) if rows % (2 * count) == 0 and count != heads]
+    for count, (from_pairs, to_pairs) in product((heads, *others), (PAIRINGS[::-1], PAIRINGS)):
+        moved = permuted(expected, HeadRows(from_pairs, to_pairs, count, count))
         if compare_tables(tested, moved).equal:
             text = f"rows permuted: {to_pairs} against {from_pairs}, all values equal apart from the order"
+            text += f", as of {count} heads where {heads} were expected" * (count != heads)
             return [Finding("pairs", text)]
     return []

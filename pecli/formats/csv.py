@@ -109,7 +109,7 @@ class CsvTable(BatchTable):
         self._point = "," if DECIMAL_COMMAS.fullmatch(self._data[self._data.rfind(b"\n", 0, -1) + 1 :]) else "."
         separator = ";" if self._point == "," else next((mark for mark in ",;\t" if mark in first), " ")
         names = self._header(first, separator)
-        words = not all(is_number(name.replace(self._point, ".")) for name in names)
+        words = not self._is_row(names, begin + len(first.encode()), separator)
         named = words or self._counts(names, begin + len(first.encode()))
         if named:
             begin += len(first.encode()) + 1
@@ -170,6 +170,14 @@ class CsvTable(BatchTable):
         if b"\r" in line.rstrip(b"\r"):
             raise self.source.bad("ends its lines with carriage returns alone: save it with newlines")
         return at, self.source.decoded(line)
+
+    def _is_row(self, names: Sequence[str], begin: int, separator: str) -> bool:
+        """Whether a first line is a row: numbers alone, or decimals and words where the next line has such as well."""
+        text = self._data[begin + 1 : begin + BLOCK].partition(b"\n")[0].decode(errors="replace")
+        below = text.split(separator if separator.strip() else None)
+        numbers = [[is_number(cell.strip().replace(self._point, ".")) for cell in line] for line in (names, below)]
+        decimals = sum(self._point in name for name, is_one in zip(names, numbers[0], strict=True) if is_one)
+        return all(numbers[0]) or (numbers[0] == numbers[1] and 2 * decimals > len(names))
 
     def _counts(self, names: Sequence[str], begin: int) -> bool:
         """Whether a first line 0, 1, 2 .. numbers the columns, as pandas does, of rows that are no whole numbers."""

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 
 MIN_ROWS = 8  # and columns of a table that is compared with the usual ones
+MIN_SMALL = 4  # the same, of one that a single wrong value keeps from being known
 
 
 def compare(a: Tabular, b: Tabular, tolerance: Tolerance | None = None, progress: Progress = None) -> Comparison:
@@ -132,7 +133,8 @@ def _reasons(table: Tabular, found: Identification) -> Iterator[str]:
     few = few_values(table)  # as a mask has, and sines that were cut to integers
     if not said and not is_large(table) and (not few or _is_half_ones(table)):
         alike = _resembled(table, found.usual or _usual(table))
-        said, findings = next((one for one in alike if not few or one[1][0].kind == "decimals"), ("", []))
+        only = {"decimals"} if few else {"value"} if _is_small(table) else set()
+        said, findings = next((one for one in alike if not only or one[1][0].kind in only), ("", []))
     texts = [one.text for one in findings if one.kind not in (*VAGUE, "arrays")] if said else []
     yield from [f"nearly {said}: {text}" for text in texts[:1]] + texts[1:]
     drawn = [*map(random_words, random_parts(table, drawn=True))] if table.arrays and not texts else []
@@ -140,6 +142,11 @@ def _reasons(table: Tabular, found: Identification) -> Iterator[str]:
         drawn = [f"the values look drawn from {which}"]
     drawn = drawn or [TRAINED] * (is_trained(table) and not texts)
     yield from [*drawn, *found.measured] if drawn else ()
+
+
+def _is_small(table: Tabular) -> bool:
+    """Whether an array has few rows or few columns, as a worked example has."""
+    return any(len(a.shape) > 1 and min(a.rows, math.prod(a.row_shape)) < MIN_ROWS for a in table.arrays)
 
 
 def _is_half_ones(table: Tabular) -> bool:
@@ -152,7 +159,7 @@ def _is_half_ones(table: Tabular) -> bool:
 def _usual(table: Tabular) -> Iterator[str]:
     """Yield what an unknown table is compared with, with the sizes that its shape gives."""
     from pecli.judge.biases import MAX_HEADS, Lines
-    from pecli.judge.identify import few_values, is_cube
+    from pecli.judge.identify import WAVES, few_values, is_cube
     from pecli.judge.planes import planes_of
 
     shapes = [[side for side in array.shape if side != 1] for array in table.arrays]
@@ -162,11 +169,14 @@ def _usual(table: Tabular) -> Iterator[str]:
         ends = planes_of(table, table.arrays[0])[0].read(0, shapes[0][0])[:, [0, -1]]
         zero = zip(("bloom", "mpt"), (ends == 0).all(axis=0).tolist(), strict=True)
         yield from (f"alibi:heads={shapes[0][0]},convention={word}" for word, is_form in zero if is_form)
-    if not shapes or min(map(len, shapes)) < 2 or min(min(shape[-2:]) for shape in shapes) < MIN_ROWS:
+    if not shapes or min(map(len, shapes)) < 2 or min(min(shape[-2:]) for shape in shapes) < MIN_SMALL:
+        return
+    if _is_small(table):
+        yield from WAVES[:3]
         return
     first, *more = shapes[0]
     if not is_cube(table):
-        yield from ("sinusoidal", "sinusoidal:order=sin-cos", "rope", *[f"rope:dim={more[-1]}"] * (more[-1] % 2 == 0))
+        yield from (*WAVES[:5], "rope", *[f"rope:dim={more[-1]}"] * (more[-1] % 2 == 0))
     if few_values(table):  # a mask, or sines that were cut to integers
         return
     for tokens in (0, 1) if not is_cube(table) else ():
@@ -183,13 +193,16 @@ def _usual(table: Tabular) -> Iterator[str]:
 
 def _resembled(table: Tabular, recipes: Iterable[str]) -> Iterator[tuple[str, list[Finding]]]:
     """Yield each recipe that a table differs from in a way with a name, and these differences."""
-    from pecli.judge.explain import resemblance
+    from pecli.judge.explain import resemblance, slightly_off
     from pecli.tables.alignment import read_fitting, table_like
 
+    tables = list[Table]()
     for recipe in recipes:
         with contextlib.suppress(PecliError):  # of another size
-            expected = table_like(read_fitting(recipe, table), table)
-            if (findings := resemblance(table, expected)) is None:
+            tables.append(table_like(read_fitting(recipe, table), table))
+    for rule in (slightly_off, resemblance):
+        for expected in tables:
+            if (findings := rule(table, expected)) is None:
                 return
             if findings:
                 yield expected.source.short, findings

@@ -26,10 +26,12 @@ from pecli.judge.difference import (
 )
 from pecli.judge.grid_differences import grid_differences
 from pecli.judge.identify import (
+    ALONG_FIRST,
     HIDING,
     MAX_FREQUENCY_DIGITS,
     MAX_LONE_GAP,
     PAIRS,
+    along_first,
     at_positions,
     identify,
     identify_vector,
@@ -79,6 +81,8 @@ def explain(actual: Tabular, expected: Tabular, found: Comparison) -> list[Findi
             return [Finding("random", random_words(ALL)), *places]
         if row := _lone_row(actual, expected):
             return row
+        if along_first(actual) is not None and along_first(expected) is None:
+            return [Finding("axes", ALONG_FIRST)]
         if is_still(actual) and not is_still(expected):
             return [Finding("frequency", STILL)]
         of_floats = [any(one.dtype in GRIDS for one in table.arrays) for table in (actual, expected)]
@@ -269,6 +273,12 @@ def resemblance(actual: Tabular, expected: Table) -> list[Finding] | None:
             return findings
         whole = _remade(pairs) or _noise(pairs)
         return [whole] if whole is not None else []
+
+
+def slightly_off(actual: Tabular, expected: Table) -> list[Finding]:
+    """Return that little noise, or a rounding to a step, is all by which a table differs from a recipe; else []."""
+    whole = _noise(matched_views(actual, expected), MAX_SLIGHT)
+    return [whole] if whole is not None else []
 
 
 def _differing(actual: Tabular, expected: Tabular, found: Comparison) -> Iterator[Tabular]:
@@ -719,8 +729,9 @@ def _padded(actual: Tabular, expected: Table) -> list[Finding]:
 ALL = "the values"
 # Mean correlation of neighbouring rows and columns of random values; a wave's rows have 0.5 and more.
 MAX_CORRELATION = 0.1
-# Largest relative difference of a column's deviation from the overall one; with 256 rows, random values have 0.22.
-MAX_SPREAD = 0.25
+# Largest relative difference of a column's deviation from the overall one, times the root of the rows, and at all; of
+# 256 rows, random values have 0.22.
+MAX_SPREAD, LARGEST_SPREAD = 4, 0.5
 # Share of drawn values that may be one number, as the zeros of a dropout, or those of their distance; most of a clipped
 # bias are its limit.
 MAX_EQUAL = 0.5
@@ -737,6 +748,8 @@ MAX_NOISE_WIDTH = 1 << 13
 MIN_NOISY = 0.25
 # Deviation of noise, as a multiple of the values' own; larger noise looks like other values in their place.
 MAX_NOISE = 4
+# The same, of noise that is looked for before other causes.
+MAX_SLIGHT = 0.1
 # Values that show a step, and by how much of it they may be off: narrow types round them.
 MIN_QUANTISED, MAX_STEP_GAP = 256, 0.1
 
@@ -798,8 +811,8 @@ def random_parts(table: Tabular, *, drawn: bool = False) -> list[str]:
     return [f"the values of {name}{which}" for name, which in heads.items()]
 
 
-def _noise(pairs: list[tuple[ArrayView, ArrayView]]) -> Finding | None:
-    """Return the finding that unrelated numbers are added to all expected values."""
+def _noise(pairs: list[tuple[ArrayView, ArrayView]], most: float = MAX_NOISE) -> Finding | None:
+    """Return the finding that unrelated numbers, or roundings to a step, are added to all expected values."""
     if any(pair[0].plain_shape != pair[1].plain_shape or pair[0].row_size > MAX_NOISE_WIDTH for pair in pairs):
         return None
     both = [[read_floats(view, 0, min(view.rows, RANDOM_ROWS)) for view in pair] for pair in pairs]
@@ -816,7 +829,7 @@ def _noise(pairs: list[tuple[ArrayView, ArrayView]]) -> Finding | None:
     size = np.concatenate([one.ravel() for one in noise]).std()
     if (np.diff(y[x.argsort()]) >= 0).all():  # the values are rounded
         return None
-    if size > MAX_NOISE * x.std() or abs(np.corrcoef(y - x, x)[0, 1]) > MAX_CORRELATION:  # others stand in their place
+    if size > most * x.std() or abs(np.corrcoef(y - x, x)[0, 1]) > MAX_CORRELATION:  # others stand in their place
         return None
     text = f"the expected values plus unrelated numbers, such as noise, of standard deviation {size:.2g}"
     return Finding("random", text)
@@ -925,7 +938,8 @@ def _is_random(plane: Plane, *, drawn: bool) -> bool:
     if max(by_distance, np.unique(values, return_counts=True)[1].max() / values.size) > MAX_EQUAL:
         return False
     normal = (values - values.mean()) / values.std()
-    if drawn and ((np.abs(normal.std(axis=0) - 1) > MAX_SPREAD).any() or (normal**4).mean() < MIN_KURTOSIS):
+    spread = min(LARGEST_SPREAD, MAX_SPREAD / math.sqrt(len(values)))
+    if drawn and ((np.abs(normal.std(axis=0) - 1) > spread).any() or (normal**4).mean() < MIN_KURTOSIS):
         return False
     return all(abs(float((rows[1:] * rows[:-1]).mean())) <= MAX_CORRELATION for rows in (normal, normal.T))
 

@@ -153,7 +153,8 @@ def _by_recipe(grid: grids.Grid, pairs: grids.PlannedPairs, expected: Table) -> 
     """Return the parameters that differ in the recipe of the file."""
     own = expected.source.encoding.name
     odd = (1 - MIN_SHARE_EXPLAINED) * grid.view.planes[0].rows * grid.view.planes[0].width
-    names = [name for name in grids.names_of(grid) if grids.compare_all(grid, name.pairs).unexplained <= odd]
+    known = [name for name in grids.names_of(grid) if not name.named.inputs]  # no recipe has points without a file
+    names = [name for name in known if grids.compare_all(grid, name.pairs).unexplained <= odd]
     name = next((name for name in names if name.encoding == own), names[0] if names else None)
     if name is None:
         return None

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from pecli.encodings.shared.grids import Lattice
 from pecli.engine import FrequencySet, fill
 from pecli.judge.description import COPIES, UNLIKE, BlockDifferences, Identification, Tally
+from pecli.judge.orders import numbered
 from pecli.judge.planes import EPSILON, Floats, Integers, Plane, exchanged, rounded, unit
 from pecli.judge.signal import (
     ALL,
@@ -583,7 +584,8 @@ class GridName:
         """The text that gives its table."""
         dtype = self.grid.view.dtype
         more = {} if dtype == "float32" else {"dtype": dtype}
-        return join_recipe(self.encoding, {**self.named.keys, **self.named.table, **more})
+        points = {"points": "FILE"} if self.named.inputs else {}
+        return join_recipe(self.encoding, {**self.named.keys, **points, **self.named.table, **more})
 
     def arithmetic(self, tally: Tally) -> str:
         """Return the narrowest type in which a step was computed, "exact", or "unknown" where none leaves as much."""
@@ -656,14 +658,17 @@ def names_of(grid: Grid) -> list[GridName]:
 def fitted(grid: Grid, encoding: str, named: Named) -> GridName | None:
     """Return a name as sampled rows show it; None where its table is another one."""
     view = grid.view
-    plan = plan_of(encoding, named.keys)
+    one = {"points": "+".join("0" * len(named.inputs))} if named.inputs else {}
+    plan = plan_of(encoding, {**named.keys, **one})
     width = view.planes[0].width if grid.axes.absolute else grid.axes.count
-    if plan is None or not plan.bands or (plan.rows, plan.width) != (view.total, width):
+    if plan is None or not plan.bands or (view.total if one else plan.rows, plan.width) != (view.total, width):
         return None
     pairs = PlannedPairs.of(plan)
+    if one:
+        pairs = pairs._replace(streams=view.planes[0].read(0, view.total)[:, named.inputs])
     few = view.few(max(16, SAMPLE_VALUES // view.planes[0].width))
     best: GridName | None = None
-    text = Recipe.bind(encoding, **named.keys).keys().get("temperature")
+    text = Recipe.bind(encoding, **named.keys, **one).keys().get("temperature")
     bases = (tuple(map(float, text.split("+"))),) if text else ()
     for own_bases, kind in (((), "float64"), *product(((), *bases), LOW_TYPES)):
         frequencies = pairs.frequencies if own_bases else rounded(pairs.frequencies, kind)
@@ -711,6 +716,8 @@ def _verdict(names: Sequence[GridName]) -> Identification | None:
     arrays = tuple(dict.fromkeys(plane.array.name for plane in name.grid.view.planes))
     reading = name.grid.reading
     notes = [reading.layout] if reading is not None and reading.layout in JOINED else []
+    if inputs := name.named.inputs:
+        notes.append(f"points=FILE: the points are {numbered('column', np.array(inputs))} of the file itself")
     if name.grid.view.channels_first:
         many, alike = tables_of(name.grid.view)
         if not alike:

@@ -61,10 +61,30 @@ def identify_vector(table: Tabular) -> Identification | None:
             continue
         values = plane.read(0, plane.rows).ravel()
         falls = values[0] > values[-1] and (np.diff(values) <= 0).all()  # narrow types repeat the smallest
+        if (scaled := _of_divisors(values, array.name)) is not None:
+            return scaled
         if 0 < values[0] < np.inf and (values >= 0).all() and falls:
             found = _named(values, effective_dtype(values, array.dtype), array.name)
             if found is not None and not _is_slopes(found.recipe, len(values)):
-                return found
+                narrow = effective_dtype(values, array.dtype)
+                note = f"the values were rounded to {narrow}, the file holds {array.dtype}"
+                is_rounded = narrow in waves.LOW_TYPES and narrow != array.dtype
+                keys = f"{found.recipe},dtype={narrow}" if is_rounded else found.recipe
+                return replace(found, recipe=keys, notes=(*[note] * is_rounded, *found.notes))
+    return None
+
+
+def _of_divisors(values: Floats, array: str) -> Identification | None:
+    """Return the scaling whose divisors of frequencies a vector holds, as rope_freqs of a GGUF file; else None."""
+    if values[0] != 1 or values[-1] <= 1 or (np.diff(values) < 0).any() or not np.isfinite(values).all():
+        return None
+    for base in PUBLISHED_BASES[: len(BASES)]:
+        plain = float(base) ** (-np.arange(len(values)) / len(values))
+        found = _named(rounded(plain / values, "float32"), "float32", array)
+        keys = split_recipe(found.recipe)[1] if found is not None and found.recipe else {}
+        if found is not None and "scaling" in keys and keys.get("base", "10000") == base:
+            note = "the divisors of its frequencies (rope_freqs), not a table"
+            return replace(found, notes=(note,), equal=None)
     return None
 
 
@@ -139,6 +159,8 @@ MAX_WIDTH = 8192
 
 # Fewest digits whose rounding that of a type hides.
 HIDING = {"float16": 3, "float32": 7}
+# Relative difference of a base from a usual one up to which few digits may be those of the usual one.
+MAX_NEAR_BASE = 0.1
 # Values that are read again with few digits.
 MAX_VALUES = 1 << 20
 # The coarse type of a recipe, and notes about it.
@@ -169,7 +191,7 @@ def identify_digits(table: Tabular) -> Identification | None:
     hiding = [kind for kind, least in HIDING.items() if digits >= least and EPSILON[kind] > EPSILON[stored]]
     hidden = [_identified(InMemory({name: v.astype(kind) for name, v in arrays.items()})) for kind in hiding[::-1]]
     own = [_without_type(one) for one in hidden if one.recipe or one.nearest]
-    found = [one for one in own if _base_digits(one.recipe) != FITTED_DIGITS]
+    found = [near for one in own if _base_digits(one.recipe) != FITTED_DIGITS for near in _with_usual_base(one)]
     for phases, of in ((0.0, "the exact one"), (EPSILON["float32"], "that of float32 phases (within their rounding)")):
         for one in found:
             held = InMemory({name: v.T for name, v in arrays.items()}) if EXCHANGED in one.notes else table
@@ -191,6 +213,16 @@ def identify_digits(table: Tabular) -> Identification | None:
     if other.recipe is None and own and hidden[0].recipe:
         return replace(own[0], confidence="likely", notes=(f"printed with {words}", *own[0].notes))
     return other if other.recipe else None
+
+
+def _with_usual_base(found: Identification) -> Iterator[Identification]:
+    """Yield an identification with each usual base near its own, which few digits do not tell apart, and as it is."""
+    base = float(split_recipe(found.recipe or "")[1].get("base", 10000))
+    for usual in PUBLISHED_BASES:
+        if 0 < abs(base / float(usual) - 1) < MAX_NEAR_BASE:
+            keys = f",base={usual}" * (usual != PUBLISHED_BASES[0])
+            yield replace(found, recipe=re.sub(",base=[^,]+", keys, found.recipe or ""))
+    yield found
 
 
 def _base_digits(recipe: str | None) -> int:
@@ -275,6 +307,8 @@ MAX_FITTED, MAX_NARROW_FITTED = 9.0, 5.5
 MIN_SURE_ROWS, MIN_SURE_PAIRS, MIN_SURE_COLUMNS = 8, 4, 16
 # Of evenly spaced frequencies, between the widest and the narrowest gap, relative to their range.
 MAX_UNEVEN = 1e-3
+# The same of an angle's step from row to row, which few decimals round.
+MAX_JUMP = 0.05
 # Share of the frequencies of single columns that must differ from each other.
 MIN_DISTINCT = 0.75
 # Times that the list of a longrope slows a pair at most: Phi-3's goes to 65.
@@ -353,7 +387,7 @@ def _identified(table: Tabular, positions: Floats | None = None) -> Identificati
     others = {
         "the array is one row of the table": _as_rows(table), JOINED[0]: _of_matrices(table),
         "the array was reshaped, the values are in the same order": _reshaped(table),
-        "column 0 numbers the rows and was left out": _without_numbers(table),
+        "column 0 numbers the rows and was left out": _without_numbers(table), ALONG_FIRST: along_first(table),
     }  # fmt: skip
     for note, rows in others.items():
         found = None if rows is None else identify_waves(rows)
@@ -367,6 +401,14 @@ def _as_rows(table: Tabular) -> Tabular | None:
     if any(len(a.shape) != 1 or not MIN_SURE_COLUMNS <= a.rows <= MAX_ROW for a in table.arrays):
         return None
     return InMemory({a.name: table.read(a.name)[None] for a in table.arrays})
+
+
+def along_first(table: Tabular) -> Tabular | None:
+    """Return the table along the first axis of an array that is the same at each index of the second; else None."""
+    if len(table.arrays) != 1 or is_large(table) or len(table.arrays[0].shape) != 3 or 1 in table.arrays[0].shape[:2]:
+        return None
+    values = table.read(table.arrays[0].name)
+    return InMemory({table.arrays[0].name: values[:, 0]}) if (values == values[:, :1]).all() else None
 
 
 def _of_matrices(table: Tabular) -> Tabular | None:
@@ -390,6 +432,8 @@ def _without_numbers(table: Tabular) -> Tabular | None:
     return InMemory({array.name: values[:, 1:]}) if len(first) > 2 and (np.diff(first) == 1).all() else None
 
 
+# What is said where a batch and its length were exchanged.
+ALONG_FIRST = "positions run along axis 0, and axis 1 repeats each row: batch and length are exchanged, most likely"
 # Rows that are matched with those of a recipe before all are, and values of that recipe: 8,192 rows of 128.
 FIRST_MATCHED, MAX_MATCHED = 4, 1 << 20
 # Columns of a row that is matched, as those of few columns repeat; and rows of a recipe that are worth it.
@@ -813,7 +857,17 @@ def _measured_only(measured: Measured, nearest: waves.WaveName | None, explained
         return replace(NONE, nearly=explained)
     kind = "angles p w" if reading.is_angles else "cosines or sines of p w" if reading.is_alone else PAIRS
     one, all_ = ("frequency", "frequencies") if reading.is_alone else ("pair", "pairs")
-    many = f"{pairs.count} {all_}" if pairs.count > 1 else f"1 {one} of period {2 * np.pi / pairs.steps[0]:.6g} rows"
+    many = f"{pairs.count} {all_}"
+    if pairs.count == 1:
+        unit, rows = measured.signal.unit[:, 0], measured.signal.rows
+        turns = np.angle(unit[1:] * np.conj(unit[:-1])) / np.diff(rows)
+        usual = pairs.steps[0] if reading.is_alone or not len(turns) else abs(np.median(turns))
+        jumps = rows[1:][np.abs(np.abs(turns) - usual) > MAX_JUMP * usual]
+        many = f"1 {one} of period {2 * np.pi / usual:.6g} rows"
+        if 0 < len(jumps) <= len(turns) // 8 and not reading.is_alone:
+            many += f", whose angle jumps at {numbered('row', jumps)}"
+        elif len(jumps) and not reading.is_alone:
+            many = f"1 {one} whose angle does not advance evenly"
     layout = "complex" if measured.planes[0].part else reading.layout
     stands = "in one array" if reading.is_alone and layout == "split" else LAYOUT_WORDS.get(layout, layout)
     text = f"{kind}, {many}, {stands}"
@@ -823,7 +877,7 @@ def _measured_only(measured: Measured, nearest: waves.WaveName | None, explained
         if pairs.count > 1:
             steps = pairs.steps[np.isfinite(pairs.errors)]  # others are too slow to be measured
             steps = np.sort(steps if reading.is_angles else wrapped(steps))[::-1]
-            even = len(steps) >= MIN_SURE_FREQUENCIES and np.ptp(np.diff(steps)) <= MAX_UNEVEN * np.ptp(steps)
+            even = len(steps) >= MIN_PAIRS and np.ptp(np.diff(steps)) <= MAX_UNEVEN * np.ptp(steps)
             rule = "the frequencies are evenly spaced:" if even and nearest is None else "no recipe was found:"
             text += f"; {rule} {steps[0]:.4g} to {steps[-1]:.4g} radians a row"
             text += f" in the {len(steps)} that can be measured" * (len(steps) < pairs.count)

@@ -211,6 +211,8 @@ class Named:
         Whether the recipe's own table has these values; a mistake's frequencies, or another order of columns, has not.
     blank : tuple of int
         Positions whose rows are zero.
+    inputs : tuple of int
+        Columns that hold the coordinates themselves, where no grid gives them.
     """
 
     keys: Mapping[str, str]
@@ -221,6 +223,7 @@ class Named:
     table: Mapping[str, str] = field(default_factory=dict)
     by_engine: bool = True
     blank: tuple[int, ...] = ()
+    inputs: tuple[int, ...] = ()
 
 
 def plain_digits(value: Decimal | Fraction, published: tuple[str, ...] = ()) -> float:

@@ -136,5 +136,8 @@ def test_weights_of_the_other_pairing_are_named(tmp_path, pecli):
     assert "rows permuted: half against interleaved" in " ".join(done.stdout.split())
     back = pecli("compare", "wq.npy", "q.npy", "--heads", "4")
     assert "rows permuted: interleaved against half" in " ".join(back.stdout.split())
-    other = pecli("compare", "wq.npy", "q.npy", "--heads", "2")
-    assert "rows permuted" not in other.stdout
+    other = " ".join(pecli("compare", "wq.npy", "q.npy", "--heads", "2").stdout.split())
+    assert "rows permuted: interleaved against half" in other
+    assert "as of 4 heads where 2 were expected" in other
+    np.save(tmp_path / "other.npy", w[RNG.permutation(32)])
+    assert "rows permuted" not in pecli("compare", "wq.npy", "other.npy", "--heads", "2").stdout

@@ -223,3 +223,67 @@ def test_noise_on_rows_from_a_start_is_no_other_position(ask):
     noise = np.random.default_rng(0).normal(0, 1e-5, (64, 64))
     np.save("pe.npy", (sinusoid(164, 64)[100:] + noise).astype("float32"))
     ask("compare", "pe.npy", "sinusoidal:dim=64,start=100").ends(1).says("unrelated numbers").never("other positions")
+
+
+def test_noise_and_quantisation_of_positions_are_named_by_identify(ask):
+    exact = np.asarray(pecli.table("sinusoidal:dim=128,order=sin-cos,shift=1,len=200")["pe"])
+    noise = np.random.default_rng(0).normal(0, 0.002, exact.shape)
+    np.save("pe.npy", (exact + noise).astype("float32"))
+    ask("identify", "pe.npy").says("nearly sinusoidal:dim=128,order=sin-cos,shift=1: the expected values plus", "0.002")
+    step = np.abs(exact.reshape(-1, 32)).max(axis=1, keepdims=True) / 127
+    np.save(
+        "pe.npy",
+        (np.rint(exact.reshape(-1, 32) / np.maximum(step, 1e-9)) * step).reshape(exact.shape).astype("float32"),
+    )
+    ask("identify", "pe.npy").says("nearly sinusoidal:dim=128,order=sin-cos,shift=1: quantised to 8 bits")
+
+
+def test_frequencies_and_their_divisors_are_named_with_their_type(ask):
+    plain = frequencies(128, 5e5)
+    np.save("inv_freq.npy", rounded(plain, "bfloat16").astype("float32"))
+    ask("identify", "inv_freq.npy").says("rope:dim=128,base=500000,dtype=bfloat16", "were rounded to bfloat16")
+    recipe = (
+        "rope:dim=128,base=500000,scaling=llama3,factor=8,original-max=8192,layout=angles,dtype=float64,start=1,len=1"
+    )
+    scaled = np.asarray(pecli.table(recipe)["angles"])[0, :64]
+    np.save("rope_freqs.npy", (plain / scaled).round(12).astype("float32"))
+    ask("identify", "rope_freqs.npy").says(
+        "scaling=llama3,original-max=8192,factor=8", "the divisors of its frequencies"
+    )
+
+
+def test_points_beside_their_features_are_found(ask):
+    points = np.random.default_rng(0).uniform(-1, 1, (200, 3)).astype("float32")
+    parts = [f(np.float32(2.0**k) * points) for k in range(6) for f in (np.sin, np.cos)]
+    np.save("embedded.npy", np.concatenate([points, *parts], axis=1))
+    ask("identify", "embedded.npy").says(
+        "nerf:bands=6", "pi=false,points=FILE (sure", "columns 0 to 2 of the file itself"
+    )
+
+
+def test_a_period_of_hours_that_begins_again_is_measured_within_a_day(ask):
+    hours = np.tile(np.arange(24), 3) / 23 * 2 * np.pi
+    np.savez("hours.npz", sin=np.sin(hours), cos=np.cos(hours))
+    ask("identify", "hours.npz").says("1 pair of period 23 rows, whose angle jumps at rows 24 and 48")
+
+
+def test_one_wrong_value_of_a_worked_example_is_found(ask):
+    values = sinusoid(5, 4).round(3)
+    values[2, 1] *= -1
+    np.savetxt("worked.csv", values, fmt="%.3f", delimiter=",")
+    ask("identify", "worked.csv").says("nearly sinusoidal:dim=4: array[2, 1] is 0.416, expected -0.416")
+    np.savetxt("worked.csv", sinusoid(6, 4), fmt="%.3f", delimiter=",")
+    ask("identify", "worked.csv").says("sinusoidal:dim=4,len=6 (sure: 3 decimals)")
+
+
+def test_words_before_decimals_are_a_row_and_no_headings(ask):
+    rows = [f"word{k}," + ",".join(f"{v:.4f}" for v in row) for k, row in enumerate(sinusoid(9, 8, start=1))]
+    with open("words.csv", "w") as file:
+        file.write("\n".join([*rows, ""]))
+    ask("identify", "words.csv").says("sinusoidal:dim=8,len=9,start=1")
+
+
+def test_positions_along_the_batch_are_told(ask):
+    np.save("pe.npy", np.repeat(sinusoid(8, 64)[:, None], 20, axis=1).astype("float32"))
+    ask("identify", "pe.npy").says("sinusoidal:dim=64,len=8", "axis 1 repeats each row")
+    ask("compare", "pe.npy", "sinusoidal:dim=64").says("different: positions run along axis 0").never("interpolation")

@@ -62,7 +62,7 @@ def test_float32_phases_are_told_behind_printed_digits(pecli, tmp_path):
 
 def test_random_numbers_with_few_digits_are_unknown(pecli, tmp_path):
     np.savetxt(tmp_path / "t.csv", np.random.default_rng(0).normal(size=(50, 16)), fmt="%.5f", delimiter=",")
-    assert pecli("identify", "t.csv").stdout.startswith("unknown: array: values from")
+    assert pecli("identify", "t.csv").stdout.startswith("unknown: the values look drawn at random")
 
 
 def test_decimals_of_the_exact_values_are_that_and_nothing_else(pecli, tmp_path):

@@ -25,6 +25,8 @@ MAX_SCALE_DIGITS = 4
 MIN_VALUES = 4
 # Columns among which that one is looked for.
 MAX_COLUMNS = 512
+# Coordinates of points that stand beside their features.
+MAX_POINT_AXES = 3
 # Levels by which the first coordinate of an axis may seem to be off.
 MAX_OFF = 0.1
 
@@ -158,8 +160,8 @@ def detr(axes: Axes) -> Iterator[Named]:
 
 def features(
     axes: Axes, orders: Sequence[str], scales: Sequence[float], usual: Mapping[str, str]
-) -> Iterator[tuple[dict[str, str], float]]:
-    """Yield the parameters and scales that give an array of sines and cosines of coordinates from -1 to 1.
+) -> Iterator[tuple[dict[str, str], float, tuple[int, ...]]]:
+    """Yield the parameters and scales that give an array of sines and cosines of coordinates from -1 to 1, or in it.
 
     Parameters
     ----------
@@ -174,8 +176,9 @@ def features(
 
     Yields
     ------
-    dict, float
-        The parameters bands, grid, coordinates, axis-order, include-input and order that are not usual; the scale.
+    dict, float, tuple of int
+        The parameters bands, grid, coordinates, axis-order, include-input and order that are not usual; the scale; the
+        columns that hold the coordinates, where no grid gives them.
     """
     sorted_columns = np.sort(axes.values[:256, :: max(1, axes.width // MAX_COLUMNS)], axis=0)
     if (np.diff(sorted_columns, axis=0) != 0).sum(axis=0).max(initial=0) < MIN_VALUES - 1:
@@ -201,21 +204,33 @@ def features(
             if all(np.abs(values[:, c] - np.sin(scale * x)).max() < 0.02 for c, x in zip(first, shown, strict=True)):
                 keys = {"bands": str(count), "grid": "x".join(map(str, grid)), "order": order}
                 keys |= {"coordinates": word, "axis-order": turn, "include-input": include}
-                yield {key: text for key, text in keys.items() if usual.get(key) != text}, scale
+                yield {key: text for key, text in keys.items() if usual.get(key) != text}, scale, ()
+    for many, include in product(range(1, MAX_POINT_AXES + 1), ("first", "last")):
+        count, rest = divmod(axes.width - many, 2 * many)
+        start = 0 if include == "first" else axes.width - many
+        inputs = values[:, start : start + many]
+        for order, scale in product(orders, scales) if count > 0 and not rest else ():
+            columns = Columns(many, count, 2, include, order)
+            first = [columns.of(a, 0).start for a in range(many)]
+            if all(np.abs(values[:, c] - np.sin(scale * x)).max() < 0.02 for c, x in zip(first, inputs.T, strict=True)):
+                keys = {"bands": str(count), "order": order, "include-input": include, "coordinates": "given"}
+                keys |= {"point-axes": str(many)} if many > 1 else {}
+                own = {key: text for key, text in keys.items() if usual.get(key) != text}
+                yield own, scale, tuple(range(start, start + many))
 
 
 def bands(axes: Axes) -> Iterator[Named]:
     """Yield the parameters of bands; the sampling rate is the grid's side, or ImageNet's 224."""
     usual = {"coordinates": "corners", "axis-order": "yx", "include-input": "first", "order": "sin-cos"}
-    for own, _ in features(axes, ("sin-cos", "by-axis"), (np.pi,), usual) if axes.layout == "columns" else ():
+    for own, _, inputs in features(axes, ("sin-cos", "by-axis"), (np.pi,), usual) if axes.layout == "columns" else ():
         for more in ({}, {"spacing": "log"}, {"max-resolution": "224"}, {"max-resolution": "224", "spacing": "log"}):
-            yield Named({**own, **more}, np.empty(0), fitted=1.0 * len(more))
+            yield Named({**own, **more}, np.empty(0), fitted=1.0 * len(more), inputs=inputs)
 
 
 def nerf(axes: Axes) -> Iterator[Named]:
     """Yield the parameters of nerf: the paper's with pi, the code's without, nerfstudio's with 2 pi."""
     usual = {"coordinates": "corners", "axis-order": "xy", "include-input": "none", "order": "in-turn"}
     orders, scales = ("in-turn", "by-frequency", "sin-cos", "by-axis"), (np.pi, 1.0, 2 * np.pi)
-    for own, scale in features(axes, orders, scales, usual) if axes.layout == "columns" else ():
+    for own, scale, inputs in features(axes, orders, scales, usual) if axes.layout == "columns" else ():
         own |= {} if scale == np.pi else {"pi": "false"} if scale == 1 else {"scale": "2"}
-        yield Named(own, np.empty(0), fitted=0.5)
+        yield Named(own, np.empty(0), fitted=0.5, inputs=inputs)
