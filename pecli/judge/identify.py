@@ -317,7 +317,7 @@ MAX_SLOWER = 100
 MASK_VALUES = 1 << 16
 # Values of a copy, as in a batch, that are compared at once.
 COPY_VALUES = 1 << 18
-PAIRS = "cos and sin of p w"
+PAIRS = "cosines and sines"
 # Times the rows that columns must be for the axes to be tried exchanged first.
 MIN_WIDE_RATIO = 8
 # Bytes above which unlikely kinds of tables are not tried; the searches would take seconds.
@@ -855,7 +855,7 @@ def _measured_only(measured: Measured, nearest: waves.WaveName | None, explained
     often = len(np.unique(np.log(pairs.steps).round(3))) < MIN_DISTINCT * pairs.count  # as sines beside their cosines
     if explained < MIN_SAMPLED and (not follows_waves(measured) or (reading.is_alone and often and nearest is None)):
         return replace(NONE, nearly=explained)
-    kind = "angles p w" if reading.is_angles else "cosines or sines of p w" if reading.is_alone else PAIRS
+    kind = "angles" if reading.is_angles else "cosines or sines" if reading.is_alone else PAIRS
     one, all_ = ("frequency", "frequencies") if reading.is_alone else ("pair", "pairs")
     many = f"{pairs.count} {all_}"
     if pairs.count == 1:

@@ -21,6 +21,8 @@ from pecli.tables.figures import Figures, Pairing, Tolerance, coarser, compare_b
 from pecli.tables.table import Table
 from pecli.tables.views import ArrayView, RowOverlap, is_regrouped, overlapping_rows, pair_views, same_layout
 
+MAX_LEFT_OUT = 3  # names of arrays that are not compared, in a sentence
+
 
 class Finding(NamedTuple):
     """One thing that was found, of which every part is true of the whole of both tables.
@@ -209,7 +211,8 @@ def compare_tables(a: Tabular, b: Tabular, tolerance: Tolerance | None = None, p
     pairs, left_only, right_only = pair_views(a, b)
     if left_only + right_only and [left.name for left, _ in pairs] != [right.name for _, right in pairs]:
         name = pairs[0][0 if left_only else 1].name  # one of several, with the only array of the other side
-        found.remark("arrays", f"compared: {name} alone", complete=True)
+        left_out = ", ".join(map(repr, (left_only + right_only)[:MAX_LEFT_OUT]))
+        found.remark("arrays", f"compared: {name} alone, not {left_out}", complete=True)
         left_only, right_only = [], []
     for names, side in ((left_only, "first"), (right_only, "second")):
         if names and pairs:

@@ -541,7 +541,7 @@ def test_cosines_of_trained_frequencies_are_measured_though_one_is_too_slow(ask)
     w = np.exp(-np.random.default_rng(8).random(16) * 6)
     np.save("c.npy", np.cos(np.outer(np.arange(100), w)).astype(np.float32))
     ask("identify", "c.npy").says(
-        "unknown", "cosines or sines of p w, 16 frequencies", "0.5264 to 0.005411 radians a row in the 15 that"
+        "unknown", "cosines or sines, 16 frequencies", "0.5264 to 0.005411 radians a row in the 15 that"
     )
 
 
