@@ -111,9 +111,10 @@ def identified(table: Tabular, positions: Floats | None = None) -> Identificatio
 
 def _reasons(table: Tabular, found: Identification) -> Iterator[str]:
     """Yield why an unknown table is none: what each of two arrays is, or how it differs from a recipe like it."""
-    from pecli.judge.explain import STILL, TRAINED, drawn_words, is_still, is_trained, random_parts, random_words
+    from pecli.judge.explain import STILL, TRAINED, is_still, is_trained
     from pecli.judge.identify import MIN_EXPLAINED_NEAREST, few_values, is_cube, is_large
     from pecli.judge.located import VAGUE
+    from pecli.judge.noise import drawn_words, random_parts, random_words
     from pecli.tables.alignment import table_like
     from pecli.tables.sources import read_source
 

@@ -41,8 +41,9 @@ from pecli.judge.identify import (
 from pecli.judge.interpolation import MAX_WEIGHTS, interpolated
 from pecli.judge.located import MAX_REST_SHARE, MAX_SINGLE, VAGUE, ArrayPair, located, place, with_rows
 from pecli.judge.located import floats as read_floats
+from pecli.judge.noise import ALL, MAX_SLIGHT, noise, random_parts, random_words
 from pecli.judge.orders import MAX_PARTS, gaps, numbered, numbered_are, span
-from pecli.judge.planes import EPSILON, Floats, Plane, effective_dtype, is_zero, planes_of, rounded, unit
+from pecli.judge.planes import EPSILON, Floats, effective_dtype, rounded, unit
 from pecli.judge.waves import LOW_TYPES
 from pecli.numbers.blocks import in_blocks
 from pecli.numbers.decimals import near
@@ -195,19 +196,19 @@ def _phase_rounding(pairs: Sequence[tuple[ArrayView, ArrayView]], table: Table, 
         return None
     if any(view.rows != count or count * view.row_size > MAX_LONE_VALUES for pair in pairs for view in pair):
         return None
-    turned: Floats
+    largest: Floats
     if plan.cross is None and not plan.axes:
-        turned = np.abs(table.part.numbers(0, count))[:, None]  # the fastest pair's, by row
+        largest = np.abs(table.part.numbers(0, count))[:, None]  # the fastest pair's, by row
     elif plan.cross is not None and plan.axes:
-        turned = np.zeros((1, plan.width))
+        largest = np.zeros((1, plan.width))
         for factors, axis in zip(plan.cross.factors, plan.axes, strict=True):
             farthest = max(abs(axis.multiples[0]), abs(axis.multiples[-1])) * float(axis.unit)
             for columns in (plan.cross.sin, plan.cross.cos):
-                turned[0, columns] += 2 * np.pi * np.abs(np.array(factors, np.float64)) * farthest
+                largest[0, columns] += 2 * np.pi * np.abs(np.array(factors, np.float64)) * farthest
     else:
         return None
     both = ([read_floats(view, 0, count) for view in pair] for pair in pairs)
-    if not all((np.abs(y - x) <= 2 * EPSILON["float32"] * (2 + turned)).all() for y, x in both):
+    if not all((np.abs(y - x) <= 2 * EPSILON["float32"] * (2 + largest)).all() for y, x in both):
         return None
     return harmless("rounding of float32 phases", found.total.max_abs, found.total.max_ulp)
 
@@ -271,13 +272,13 @@ def resemblance(actual: Tabular, expected: Table) -> list[Finding] | None:
         of_index = {"offset"} if all("int" in left.dtype for left, _ in pairs) else set()  # which no chance adds to all
         if ({one.kind for one in findings} - of_index).isdisjoint({"place", "rest", *OTHER}):
             return findings
-        whole = _remade(pairs) or _noise(pairs)
+        whole = _remade(pairs) or noise(pairs)
         return [whole] if whole is not None else []
 
 
 def slightly_off(actual: Tabular, expected: Table) -> list[Finding]:
     """Return that little noise, or a rounding to a step, is all by which a table differs from a recipe; else []."""
-    whole = _noise(matched_views(actual, expected), MAX_SLIGHT)
+    whole = noise(matched_views(actual, expected), MAX_SLIGHT)
     return [whole] if whole is not None else []
 
 
@@ -590,7 +591,7 @@ def _located(actual: Tabular, expected: Tabular, *, tensors: bool = False) -> li
     random = [] if of_points else random_parts(actual)  # features of any points look drawn at random
     if random := [part for part in random if part not in random_parts(expected)]:
         return [*(Finding("random", random_words(part)) for part in random), *findings]
-    if whole := _noise(pairs) or _one_row(pairs) or _remade(pairs):
+    if whole := noise(pairs) or _one_row(pairs) or _remade(pairs):
         return [whole, *findings]
     named = list[Finding]()
     if isinstance(expected, Table):
@@ -726,128 +727,12 @@ def _padded(actual: Tabular, expected: Table) -> list[Finding]:
     return [Finding("zero", f"{numbered('column', np.arange(width, whole))} are zero"), *findings]
 
 
-ALL = "the values"
-# Mean correlation of neighbouring rows and columns of random values; a wave's rows have 0.5 and more.
-MAX_CORRELATION = 0.1
-# Largest relative difference of a column's deviation from the overall one, times the root of the rows, and at all; of
-# 256 rows, random values have 0.22.
-MAX_SPREAD, LARGEST_SPREAD = 4, 0.5
-# Share of drawn values that may be one number, as the zeros of a dropout, or those of their distance; most of a clipped
-# bias are its limit.
-MAX_EQUAL = 0.5
-# Fourth moment of the normalised values: 1.5 of sines in any order, 1.8 of uniform numbers.
-MIN_KURTOSIS = 1.65
-# Values that show a distribution, those that are read for it, how many standard errors its moments may be off, and how
-# many times as much as drawn numbers the deviations of rows and of columns may differ.
-MIN_DRAWN, MAX_DRAWN, DRAWN_ERRORS, MAX_DRAWN_SPREAD = 1 << 12, 1 << 20, 4, 1.5
-# Rows and columns of each head or array that are looked at; raised, noise among many heads costs more time.
-RANDOM_ROWS = 256
-# Values of a row up to which a difference is looked at as noise.
-MAX_NOISE_WIDTH = 1 << 13
-# Share of the largest deviation of a row or a column from which it has noise; drawn numbers of 8 columns have 0.3.
-MIN_NOISY = 0.25
-# Deviation of noise, as a multiple of the values' own; larger noise looks like other values in their place.
-MAX_NOISE = 4
-# The same, of noise that is looked for before other causes.
-MAX_SLIGHT = 0.1
-# Values that show a step, and by how much of it they may be off: narrow types round them.
-MIN_QUANTISED, MAX_STEP_GAP = 256, 0.1
-
-
-def random_words(part: str) -> str:
-    """Return what is said of values without a rule."""
-    return f"{part} look drawn at random or trained: neighbouring rows and columns are hardly related"
-
-
-def drawn_words(table: Tabular) -> str:
-    """Return from which distribution all values of an array look drawn, as at an initialisation; "" for any other."""
-    if len(table.arrays) != 1 or table.arrays[0].rows * math.prod(table.arrays[0].row_shape) < MIN_DRAWN:
-        return ""
-    (plane, *more) = planes_of(table, table.arrays[0])
-    values = plane.read(0, min(plane.rows, 1 + MAX_DRAWN // plane.width))
-    count, deviation = values.size, float(values.std())
-    normal = (values - values.mean()) / (deviation or 1.0)
-    spreads = [np.sqrt((normal**2).mean(axis)) for axis in (0, 1)]  # of each column and row
-    alike = all(one.std() < MAX_DRAWN_SPREAD * math.sqrt(len(one) / (2 * count)) for one in spreads)
-    error = math.sqrt(1 / count)  # of the mean; those of the third and the fourth moment follow
-    centred = max(abs(values.mean()) / (deviation or 1.0), abs((normal**3).mean()) / 2.5) < DRAWN_ERRORS * error
-    kurtosis = float((normal**4).mean())
-    if more or not (alike and centred and deviation):
-        return ""
-    if abs(kurtosis - 3) < DRAWN_ERRORS * math.sqrt(24) * error:
-        return f"a normal distribution of deviation {deviation:.3g}, as at an initialisation"
-    largest = float(np.abs(values).max())
-    if abs(kurtosis - 1.8) < DRAWN_ERRORS * error and abs(largest / deviation / math.sqrt(3) - 1) < 10 / plane.width:
-        return f"a uniform distribution from -{largest:.3g} to {largest:.3g}, as at an initialisation"
-    return ""
-
-
 TRAINED = "no known formula gives these values, and 'weight' names what was trained"
 
 
 def is_trained(table: Tabular) -> bool:
     """Whether all arrays are called what a model calls trained parameters."""
     return bool(table.arrays) and all(array.name.endswith("weight") for array in table.arrays)
-
-
-def random_parts(table: Tabular, *, drawn: bool = False) -> list[str]:
-    """Return which values are as unrelated as drawn numbers: all, or those of some heads or arrays; [] of none.
-
-    With `drawn` all must be, and all columns have one distribution besides, not that of sines in another order; arrays
-    of zeros, or of one row, are left out.
-    """
-    planes = {array.name: planes_of(table, array) for array in table.arrays}
-    if drawn:
-        few = [name for name, own in planes.items() if all(one.rows == 1 or is_zero(one) for one in own)]
-        left = {name: own for name, own in planes.items() if name not in few} or planes
-        if not all(own and all(_is_random(one, drawn=True) for one in own) for own in left.values()):
-            return []
-        return [f"the values of {', '.join(left)}"] if len(left) < len(planes) else [ALL]
-    random = {name: [_is_random(plane, drawn=False) for plane in own] for name, own in planes.items()}
-    if random and all(own and all(own) for own in random.values()):
-        return [ALL]
-    some = {name: own for name, own in random.items() if any(own)}
-    heads = {name: "" if all(own) else f", {numbered('head', np.flatnonzero(own))}," for name, own in some.items()}
-    return [f"the values of {name}{which}" for name, which in heads.items()]
-
-
-def _noise(pairs: list[tuple[ArrayView, ArrayView]], most: float = MAX_NOISE) -> Finding | None:
-    """Return the finding that unrelated numbers, or roundings to a step, are added to all expected values."""
-    if any(pair[0].plain_shape != pair[1].plain_shape or pair[0].row_size > MAX_NOISE_WIDTH for pair in pairs):
-        return None
-    both = [[read_floats(view, 0, min(view.rows, RANDOM_ROWS)) for view in pair] for pair in pairs]
-    steps = {_quantised(y, x) for y, x in both if y.shape == x.shape}
-    if len(steps) == 1 and (text := steps.pop()):
-        return Finding("random", text)
-    rests = {str(k): y - x for k, (y, x) in enumerate(both) if y.shape == x.shape}
-    if not rests or len(rests) < len(pairs) or random_parts(InMemory(rests), drawn=True) != [ALL]:
-        return None
-    y, x = (np.concatenate([one.ravel() for one in side]) for side in zip(*both, strict=True))
-    noise = list(rests.values())
-    for axis in (1, 0):  # of the rows and the columns that have noise
-        noise = [one.compress(one.std(axis) > MIN_NOISY * one.std(axis).max(), 1 - axis) for one in noise]
-    size = np.concatenate([one.ravel() for one in noise]).std()
-    if (np.diff(y[x.argsort()]) >= 0).all():  # the values are rounded
-        return None
-    if size > most * x.std() or abs(np.corrcoef(y - x, x)[0, 1]) > MAX_CORRELATION:  # others stand in their place
-        return None
-    text = f"the expected values plus unrelated numbers, such as noise, of standard deviation {size:.2g}"
-    return Finding("random", text)
-
-
-def _quantised(actual: Floats, expected: Floats) -> str:
-    """Return how values were rounded to whole multiples of a step of their block, row or array; "" if they were not."""
-    blocks = {k: f"each block of {k} values" for k in (32, 64)} | {actual.shape[1]: "each row", actual.size: "all rows"}
-    for size, which in blocks.items():
-        if actual.size % size or actual.size < MIN_QUANTISED:
-            continue
-        have, want = (values.reshape(-1, size) for values in (actual, expected))
-        for levels, bits, most in ((127, 8, 0.5), (8, 4, 1.0), (7, 4, 0.5)):  # of -8 .. 7 the largest is cut
-            step = np.abs(have).max(axis=1, keepdims=True) / levels
-            whole = np.abs(have - np.rint(have / np.where(step, step, 1.0)) * step) <= MAX_STEP_GAP * step
-            if whole.all() and (np.abs(have - want) <= (most + MAX_STEP_GAP) * step).all():
-                return f"quantised to {bits} bits: the values of {which} are whole multiples of one step"
-    return ""
 
 
 STILL = "every angle is 0: cos is 1 and sin is 0 everywhere, as with frequencies (inv_freq) of 0"
@@ -926,22 +811,6 @@ def _remade(pairs: list[tuple[ArrayView, ArrayView]]) -> Finding | None:
     }  # fmt: skip
     text = next((text for text, values in made.items() if np.abs(values - y).max(initial=0) <= gap), None)
     return None if text is None else Finding("value", text)
-
-
-def _is_random(plane: Plane, *, drawn: bool) -> bool:
-    if plane.array.dtype.startswith(("int", "uint", "bool", "complex")) or plane.rows < 8:
-        return False
-    values = plane.read(0, min(plane.rows, RANDOM_ROWS))[:, :RANDOM_ROWS]
-    if min(values.shape) < 8 or not np.isfinite(values).all() or not (values.std(axis=0) > 0).all():
-        return False
-    by_distance = (values[1:, 1:] == values[:-1, :-1]).mean()
-    if max(by_distance, np.unique(values, return_counts=True)[1].max() / values.size) > MAX_EQUAL:
-        return False
-    normal = (values - values.mean()) / values.std()
-    spread = min(LARGEST_SPREAD, MAX_SPREAD / math.sqrt(len(values)))
-    if drawn and ((np.abs(normal.std(axis=0) - 1) > spread).any() or (normal**4).mean() < MIN_KURTOSIS):
-        return False
-    return all(abs(float((rows[1:] * rows[:-1]).mean())) <= MAX_CORRELATION for rows in (normal, normal.T))
 
 
 def _parsed(recipe: str | None) -> Table | None:

@@ -468,7 +468,7 @@ WAVES = (
 )  # fmt: skip
 MAX_POSITIONS = 64
 # Positions that the turn of one pair tells apart, and the error of a turn by which it does.
-LARGEST_TURNED, MAX_TURN_GAP = 1 << 13, 2.0**-18
+LARGEST_WHOLE, MAX_TURN_GAP = 1 << 13, 2.0**-18
 
 
 def at_positions(table: Tabular) -> Identification | None:
@@ -479,7 +479,7 @@ def at_positions(table: Tabular) -> Identification | None:
         with contextlib.suppress(PecliError):  # of another size
             like = table_like(read_fitting(text, table), table)
             places, recipes = matched_positions(table, like), [text]
-            if places is None and (places := _turned_positions(table, like)) is not None:
+            if places is None and (places := _first_pair_positions(table, like)) is not None:
                 recipes = [f"{text}{':,'[':' in text]}base={base}" for base in PUBLISHED_BASES]
             if places is None or len(places) > MAX_POSITIONS:
                 continue
@@ -506,10 +506,10 @@ def _at(table: Tabular, places: Integers, text: str) -> Identification | None:
     return Identification(recipe_text(made), confidence, most, equal, steps, notes, (), found.total.compared, names)
 
 
-def _turned_positions(table: Tabular, recipe: Table) -> Integers | None:
+def _first_pair_positions(table: Tabular, recipe: Table) -> Integers | None:
     """Return the whole positions by which the pair of frequency 1 has turned, whatever the base; None where it has not.
 
-    A pair says its angle to within `MAX_TURN_GAP`, and whole numbers up to `LARGEST_TURNED` have others.
+    A pair says its angle to within `MAX_TURN_GAP`, and whole numbers up to `LARGEST_WHOLE` have others.
     """
     start = Table(recipe.source, Extent(Positions.arange(2), 0, 2), recipe.request)
     pairs = pair_views(table, start)[0]
@@ -521,7 +521,7 @@ def _turned_positions(table: Tabular, recipe: Table) -> Integers | None:
     if have.shape[1] != first.shape[1] or not np.isfinite(have).all():
         return None
     sin, cos = (have[:, np.abs(first[1] - value).argmin()] for value in (math.sin(1), math.cos(1)))
-    whole = np.arange(LARGEST_TURNED)
+    whole = np.arange(LARGEST_WHOLE)
     apart = np.abs(np.exp(1j * np.arctan2(sin, cos))[:, None] - np.exp(1j * whole))
     places = apart.argmin(axis=1)
     uneven = len(np.unique(np.diff(places))) > 1
