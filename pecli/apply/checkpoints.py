@@ -535,4 +535,10 @@ def weight_faults(tested: Tabular, expected: Tabular, heads: int) -> list[Findin
             text = f"rows permuted: {to_pairs} against {from_pairs}, all values equal apart from the order"
             text += f", as of {count} heads where {heads} were expected" * (count != heads)
             return [Finding("pairs", text)]
+    for from_pairs, to_pairs in (PAIRINGS[::-1], PAIRINGS):
+        plain = permuted(expected, HeadRows(to_pairs, from_pairs, heads, heads))
+        for count in others:
+            if compare_tables(tested, permuted(plain, HeadRows(from_pairs, to_pairs, count, count))).equal:
+                text = f"rows permuted from {from_pairs} to {to_pairs} as of {count} heads where {heads} were expected"
+                return [Finding("pairs", text)]
     return []

@@ -56,7 +56,7 @@ def compare(a: Tabular, b: Tabular, tolerance: Tolerance | None = None, progress
 
         sides, own = ((b, a), seen.reversed) if computed else ((a, b), seen)
         reasons = explain(*sides, own)
-        placed = {one.kind for one in reasons} <= {"place", "rest"}
+        placed = {one.kind for one in reasons} <= {"place", "rest", "value"}
         return _with_option(a, b, (beyond_tolerance(*sides, own) if placed else []) or reasons, seen)
 
     found.explain = findings

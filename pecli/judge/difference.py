@@ -645,7 +645,7 @@ def _findings(best: Description, total: Tally, want: Expected, found: Comparison
         part = [] if best.lines else list(_in_part(name.measured.planes, total, want))
         if best.lines and way.name not in waves.COARSE_TYPES and (name.start, name.step) == (want.start, want.step):
             part = [one for one in _located(name, want, total) if one.kind == "rows"]
-        yield from part or [Finding("place", total.rest)]
+        yield from part or [Finding("value" if total.unexplained == len(total.singles) else "place", total.rest)]
 
 
 def _rest_rounding(name: waves.WaveName, total: Tally, want: Expected, *, whole: bool) -> Iterator[Finding]:
@@ -683,7 +683,7 @@ def _located(name: waves.WaveName, want: Expected, total: Tally) -> Iterator[Fin
     planes, dtype = name.measured.planes, name.measured.dtype
     where = total.places()
     if total.unexplained <= MAX_LISTED:
-        yield from (Finding("place", text) for text in total.texts())
+        yield from (Finding("value", text) for text in total.texts())
         if total.unexplained > len(total.singles):
             yield Finding("place", f"{total.unexplained} values differ in all: {where}")
         return

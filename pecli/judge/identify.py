@@ -388,6 +388,7 @@ def _identified(table: Tabular, positions: Floats | None = None) -> Identificati
         "the array is one row of the table": _as_rows(table), JOINED[0]: _of_matrices(table),
         "the array was reshaped, the values are in the same order": _reshaped(table),
         "column 0 numbers the rows and was left out": _without_numbers(table), ALONG_FIRST: along_first(table),
+        EXCHANGED: _exchanged_pair(table),
     }  # fmt: skip
     for note, rows in others.items():
         found = None if rows is None else identify_waves(rows)
@@ -401,6 +402,15 @@ def _as_rows(table: Tabular) -> Tabular | None:
     if any(len(a.shape) != 1 or not MIN_SURE_COLUMNS <= a.rows <= MAX_ROW for a in table.arrays):
         return None
     return InMemory({a.name: table.read(a.name)[None] for a in table.arrays})
+
+
+def _exchanged_pair(table: Tabular) -> Tabular | None:
+    """Return two matrices that are wider than high, such as cosines and sines, with their axes exchanged; else None."""
+    shapes = {array.shape for array in table.arrays}
+    if len(table.arrays) != 2 or len(shapes) > 1 or len(next(iter(shapes))) != 2 or is_large(table):
+        return None
+    rows, columns = next(iter(shapes))
+    return InMemory({a.name: table.read(a.name).T for a in table.arrays}) if MIN_SURE_ROWS <= rows < columns else None
 
 
 def along_first(table: Tabular) -> Tabular | None:

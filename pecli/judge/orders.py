@@ -255,6 +255,11 @@ def _edited(found: Integers, count: int, unit: str) -> tuple[str, Integers] | No
         if run.step == -1 or (put and gap and not overwritten) or (gap < 0 and put_twice):
             return None
         if end and left_out and not gap and expected == n and all(one.target == UNKNOWN for one in pending):
+            if parts and pending and pending[0].first > 1 and pending[0].places > n // 4:  # these may be any others
+                last = pending[0].first - 1
+                where = span(int(found[0]), int(found[last]), unit)
+                parts[0] = f"{span(0, last, unit)} hold what was expected at {where}"
+                parts += [_filled(one, unit) for one in pending]
             break  # a table without these rows that is as long goes on after the last expected row
         for one in pending:
             if one.target == UNKNOWN and overwritten:

@@ -287,3 +287,21 @@ def test_positions_along_the_batch_are_told(ask):
     np.save("pe.npy", np.repeat(sinusoid(8, 64)[:, None], 20, axis=1).astype("float32"))
     ask("identify", "pe.npy").says("sinusoidal:dim=64,len=8", "axis 1 repeats each row")
     ask("compare", "pe.npy", "sinusoidal:dim=64").says("different: positions run along axis 0").never("interpolation")
+
+
+def test_rows_of_two_parts_are_no_single_shift(ask):
+    rows = np.r_[128:256, 768:896]
+    np.savez("rank.npz", **{name: values[rows] for name, values in cache(angles(1024, 64), "half").items()})
+    ask("identify", "rank.npz").says("rows 0 to 127 hold", "rows 128 to 255 are not among").never("and so on")
+
+
+def test_one_damaged_value_of_cosines_alone_is_found(ask):
+    values = cache(angles(500, 96), "half")["cos"].copy()
+    values[300, 17] = 1e-20
+    np.save("cos_cached.npy", values)
+    ask("identify", "cos_cached.npy").says("nearly rope:dim=96", "[300, 17] is 1e-20")
+
+
+def test_cosines_and_sines_with_exchanged_axes_are_one_table(ask):
+    np.savez("rope.npz", **{name: values.T for name, values in cache(angles(300, 64, 5e5)).items()})
+    ask("identify", "rope.npz").says("rope:dim=64,base=500000,len=300 (sure", "rows and columns are exchanged")

@@ -191,11 +191,11 @@ def test_positions_that_stop_are_no_text_with_an_image() -> None:
     assert pecli.compare(stopped, table).findings[0].text == "rows 129 to 255 repeat row 128"
 
 
-def test_two_arrays_that_are_transposed_are_no_grid() -> None:
+def test_two_arrays_that_are_transposed_are_one_table() -> None:
     table = pecli.table("rope:dim=64,len=256,layout=half")
     found = pecli.identify({name: np.array(table[name]).T.copy() for name in ("cos", "sin")})
-    assert found.recipe is None
-    assert "grid" not in str(found)
+    assert found.recipe == "rope:dim=64,len=256,layout=half"
+    assert found.notes[-1] == "rows and columns are exchanged"
 
 
 @pytest.mark.parametrize("seed", range(6))
