@@ -111,6 +111,7 @@ def identified(table: Tabular, positions: Floats | None = None) -> Identificatio
 
 def _reasons(table: Tabular, found: Identification) -> Iterator[str]:
     """Yield why an unknown table is none: what each of two arrays is, or how it differs from a recipe like it."""
+    from pecli.judge.description import repeated_rows
     from pecli.judge.explain import STILL, TRAINED, is_still, is_trained
     from pecli.judge.identify import MIN_EXPLAINED_NEAREST, few_values, is_cube, is_large
     from pecli.judge.located import VAGUE
@@ -142,6 +143,8 @@ def _reasons(table: Tabular, found: Identification) -> Iterator[str]:
     if drawn and (which := drawn_words(table)):
         drawn = [f"the values look drawn from {which}"]
     drawn = drawn or [TRAINED] * (is_trained(table) and not texts)
+    if not texts and (again := repeated_rows(table)):
+        drawn = [again, *drawn]
     yield from [*drawn, *found.measured] if drawn else ()
 
 

@@ -306,12 +306,16 @@ def statistics_of(table: Tabular) -> tuple[str, ...]:
             blank = np.flatnonzero(empty.all(axis=1))
             if 0 < len(blank) < len(values) == own[0].rows:
                 text += f"; {numbered_are('row', blank)} {word}"
-        texts.append(text + repeated_rows(values) * (len(values) == own[0].rows))
+        texts.append(text)
     return tuple(texts)
 
 
-def repeated_rows(values: Floats) -> str:
-    """Return which rows of a table repeat earlier ones that are next to one another, as if tiled; "" if none."""
+def repeated_rows(table: Tabular) -> str:
+    """Return which rows of an array repeat earlier ones that are next to one another, as if tiled; "" if none."""
+    planes = planes_of(table, table.arrays[0]) if len(table.arrays) == 1 else []
+    if len(planes) != 1 or planes[0].rows * planes[0].width > MAX_MEASURED:
+        return ""
+    values = planes[0].read(0, planes[0].rows)
     filled = np.flatnonzero((values != 0).any(axis=1) & np.isfinite(values).all(axis=1))
     weights = np.cos(np.arange(1, values.shape[1] + 1))
     key = (values[filled] * weights).sum(axis=1)  # equal rows have equal sums, which BLAS does not promise
@@ -322,4 +326,4 @@ def repeated_rows(values: Floats) -> str:
     apart = len(again) and len(source) > 1 and again[-1] - again[0] == len(again) - 1
     if not apart or source[-1] - source[0] != len(source) - 1 or (values[again] != values[earlier]).any():
         return ""
-    return f"; {numbered('row', again)} repeat {numbered('row', source)}"
+    return f"{numbered('row', again)} repeat {numbered('row', source)}"

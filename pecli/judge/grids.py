@@ -717,7 +717,7 @@ def _verdict(names: Sequence[GridName]) -> Identification | None:
     reading = name.grid.reading
     notes = [reading.layout] if reading is not None and reading.layout in JOINED else []
     if inputs := name.named.inputs:
-        notes.append(f"points=FILE: the points are {numbered('column', np.array(inputs))} of the file itself")
+        notes.append(f"points=FILE is a file of {numbered('column', np.array(inputs))} of this one, the points")
     if name.grid.view.channels_first:
         many, alike = tables_of(name.grid.view)
         if not alike:

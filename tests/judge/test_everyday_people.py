@@ -257,7 +257,7 @@ def test_points_beside_their_features_are_found(ask):
     parts = [f(np.float32(2.0**k) * points) for k in range(6) for f in (np.sin, np.cos)]
     np.save("embedded.npy", np.concatenate([points, *parts], axis=1))
     ask("identify", "embedded.npy").says(
-        "nerf:bands=6", "pi=false,points=FILE (sure", "columns 0 to 2 of the file itself"
+        "nerf:bands=6", "pi=false,points=FILE (sure", "a file of columns 0 to 2 of this one"
     )
 
 
