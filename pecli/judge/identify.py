@@ -756,7 +756,10 @@ def _closed_forms(keys: Mapping[str, str]) -> Iterator[tuple[str, float]]:
         near = 2 * round(width / 2)
         if dim < near <= MAX_WIDTH and abs(width / near - 1) < MAX_BASE_ERROR:
             text = f"the same as the first {dim // 2} pairs of dim={near} with base {base}"
-            yield text + ": every exponent is halved" * (near == 2 * dim), float(base) ** (dim / near)
+            yield (
+                text + ": every exponent is halved" * (near == 2 * dim and base == WIDER_BASES[0]),
+                float(base) ** (dim / near),
+            )
 
 
 def _with_exact_base(name: waves.WaveName) -> Iterator[waves.WaveName]:

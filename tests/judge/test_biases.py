@@ -354,3 +354,9 @@ def test_bloom_with_padded_keys_is_no_rotary_table(kind, heads, masks, words):
     (text,) = found.measured
     assert text.startswith(f"nearly alibi:heads={heads},bias=key-position"), text
     assert text.endswith(words) or (words in text and len(masks) > 1), text
+
+
+def test_a_bias_by_the_key_is_no_batch(ask) -> None:
+    slopes = 2.0 ** -np.arange(1, 9)
+    np.save("bias.npy", np.broadcast_to(slopes[:, None, None] * np.arange(26), (8, 26, 26)).astype("float32"))
+    ask("compare", "bias.npy", "alibi:heads=8").says("different: the key-position form m j").never("batch")
