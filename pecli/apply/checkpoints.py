@@ -32,7 +32,7 @@ from pecli.numbers.decimals import shorten
 from pecli.numbers.dtypes import DTYPES, GRIDS
 from pecli.numbers.rounding import Floats, Integers, widen
 from pecli.spec.recipe import split_recipe
-from pecli.spec.tabular import Array, Tabular, View
+from pecli.spec.tabular import Array, InMemory, Tabular, View
 from pecli.tables.comparison import Comparison, Finding, compare_tables
 from pecli.tables.sources import read_source
 
@@ -523,22 +523,38 @@ def _repeated(tested: Floats, truth: Floats) -> str | None:
     return None
 
 
+FEW_COLUMNS = 4  # in which rows that moved show it
+
+
 def weight_faults(tested: Tabular, expected: Tabular, heads: int) -> list[Finding]:
     """Return a finding if the rows of one matrix equal the rows of another in the other pairing's order."""
     if [array.shape for array in tested.arrays] != [array.shape for array in expected.arrays]:
         return []
-    rows = expected.arrays[0].shape[0]
-    others = [count for count in range(1, rows // 2 + 1) if rows % (2 * count) == 0 and count != heads]
-    for count, (from_pairs, to_pairs) in product((heads, *others), (PAIRINGS[::-1], PAIRINGS)):
-        moved = permuted(expected, HeadRows(from_pairs, to_pairs, count, count))
-        if compare_tables(tested, moved).equal:
-            text = f"rows permuted: {to_pairs} against {from_pairs}, all values equal apart from the order"
-            text += f", as of {count} heads where {heads} were expected" * (count != heads)
+    few = [_first_columns(table) for table in (tested, expected)]
+    for text, moves in _permutations(expected.arrays[0].shape[0], heads):
+        if all(compare_tables(a, _moved(b, moves)).equal for a, b in (few, (tested, expected))):
             return [Finding("pairs", text)]
-    for from_pairs, to_pairs in (PAIRINGS[::-1], PAIRINGS):
-        plain = permuted(expected, HeadRows(to_pairs, from_pairs, heads, heads))
-        for count in others:
-            if compare_tables(tested, permuted(plain, HeadRows(from_pairs, to_pairs, count, count))).equal:
-                text = f"rows permuted from {from_pairs} to {to_pairs} as of {count} heads where {heads} were expected"
-                return [Finding("pairs", text)]
     return []
+
+
+def _permutations(rows: int, heads: int) -> Iterator[tuple[str, list[HeadRows]]]:
+    """Yield what is said of rows in another pairing's order, also as of another number of heads, and how they moved."""
+    others = [count for count in range(1, rows // 2 + 1) if rows % (2 * count) == 0 and count != heads]
+    for count, (old, new) in product((heads, *others), (PAIRINGS[::-1], PAIRINGS)):
+        text = f"rows permuted: {new} against {old}, all values equal apart from the order"
+        text += f", as of {count} heads where {heads} were expected" * (count != heads)
+        yield text, [HeadRows(old, new, count, count)]
+    for count, (old, new) in product(others, (PAIRINGS[::-1], PAIRINGS)):
+        text = f"rows permuted from {old} to {new} as of {count} heads where {heads} were expected"
+        yield text, [HeadRows(new, old, heads, heads), HeadRows(old, new, count, count)]
+
+
+def _first_columns(table: Tabular) -> Tabular:
+    held = {array.name: table.read(array.name) for array in table.arrays}
+    return InMemory({name: values[:, :FEW_COLUMNS] if values.ndim > 1 else values for name, values in held.items()})
+
+
+def _moved(table: Tabular, moves: Iterable[HeadRows]) -> Tabular:
+    for rows in moves:
+        table = permuted(table, rows)
+    return table

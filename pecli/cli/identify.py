@@ -69,7 +69,11 @@ class Counted(View):
 
     def __init__(self, source: Tabular, advance: Callable[[int], None]) -> None:
         super().__init__(source, source.arrays)
-        self.sequential, self._advance = getattr(source, "sequential", False), advance
+        self._advance = advance
+
+    def __getattr__(self, name: str) -> Any:
+        """Return what a file alone has, such as its columns."""
+        return getattr(self.source, name)
 
     def fill(self, start: int, stop: int, out: Mapping[str, Any]) -> None:
         """Read rows; see :meth:`pecli.spec.tabular.Tabular.fill`."""

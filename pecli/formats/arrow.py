@@ -160,12 +160,16 @@ class BatchTable(StoredTable):
             batches = self.pieces(names, start, stop) if start < stop else ()
             return [{n: to_numpy(self.source, self._columns[n], b.column(n)) for n in names} for b in batches]
 
-    def plain_columns(self) -> dict[str, NDArray[Any]]:
-        """Return the columns that hold a number in each row and are no labels, in the order of the file."""
+    @property
+    def plain_columns(self) -> dict[str, str]:
+        """Names and types of the columns that hold a number in each row and are no labels, in the order of the file."""
         labels = {*labels_of(list(self._columns))}
-        names = [name for name, column in self._columns.items() if name not in labels and not column.shape]
-        parts = self.read_batches(names, 0, max((array.rows for array in self.arrays), default=0)) if names else []
-        return {name: np.concatenate([part[name] for part in parts]) for name in names}
+        return {n: column.dtype for n, column in self._columns.items() if n not in labels and not column.shape}
+
+    def read_columns(self, names: Sequence[str]) -> list[NDArray[Any]]:
+        """Return all entries of some columns."""
+        parts = self.read_batches(names, 0, self.arrays[0].rows)
+        return [np.concatenate([part[name] for part in parts]) for name in names]
 
     def read_column(self, name: str, start: int, stop: int) -> NDArray[Any]:
         """Return entries `start` to `stop` of one column."""

@@ -111,12 +111,21 @@ def verify(
         rule = f"holds no recipe: give it, as in pecli verify {path} RECIPE, or find it with pecli identify {path}"
         raise BadFile(path, rule)
     try:
+        table = _as_expected(text, table, **choice) if recipe is not None else table
         expected = table_of(text, table, given=recipe is not None, **choice)
     except PecliError as error:
         if recipe is not None:
             raise
         return Verified(path, text, None, f"its recipe cannot be computed: {error}")
     return Verified(path, expected.recipe, compare(table, expected, tolerance, progress))
+
+
+def _as_expected(text: str, table: Tabular, **choice: str) -> Tabular:
+    """Return the columns of a file as one array where the recipe has one."""
+    from pecli.tables.alignment import joined_columns, read_fitting
+
+    source = read_fitting(text, table, **choice)
+    return joined_columns(source, table) if source.is_recipe else table
 
 
 def table_of(text: str, table: Tabular, *, given: bool, **choice: str) -> Table:

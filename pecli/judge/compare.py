@@ -87,9 +87,9 @@ def identified(table: Tabular, positions: Floats | None = None) -> Identificatio
     """Return what `judge.identify` says of a table; of an unknown one, also why it differs from the nearest recipe."""
     from pecli.judge.description import Identification, statistics_of
     from pecli.judge.identify import at_positions, identify
-    from pecli.tables.alignment import side_by_side
+    from pecli.tables.alignment import as_one_array
 
-    if (joined := side_by_side(table)) is not table:
+    if (joined := as_one_array(table)) is not table:
         found = identified(joined, positions)
         if found.recipe or found.unknown.startswith("nearly"):
             return found

@@ -323,7 +323,8 @@ def repeated_rows(table: Tabular) -> str:
     earlier = filled[first[where]]
     again, earlier = filled[earlier < filled], earlier[earlier < filled]
     source = np.unique(earlier)
-    apart = len(again) and len(source) > 1 and again[-1] - again[0] == len(again) - 1
-    if not apart or source[-1] - source[0] != len(source) - 1 or (values[again] != values[earlier]).any():
+    if len(source) < 2 or any(rows[-1] - rows[0] != len(rows) - 1 for rows in (again, source)):
+        return ""
+    if (values[again] != values[earlier]).any():
         return ""
     return f"{numbered('row', again)} repeat {numbered('row', source)}"

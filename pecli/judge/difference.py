@@ -701,7 +701,8 @@ def _located(name: waves.WaveName, want: Expected, total: Tally) -> Iterator[Fin
     findings = located(zip(have, meant, strict=True))
     if {one.kind for one in findings} - {"place", "rounding"}:  # whose rounding is that of the mended values
         yield from (finding for finding in findings if finding.kind != "rounding")
-        yield from _rest_rounding(name, total, want, whole=all(finding.kind != "rest" for finding in findings))
+        whole = all(finding.kind not in ("rest", "rows") for finding in findings)  # rows far away are off by more
+        yield from _rest_rounding(name, total, want, whole=whole)
     elif not (part := list(_in_part(planes, total, want))):
         yield Finding("place", f"{total.unexplained:,} of {total.count:,} values {total.differ}: {where}")
     else:

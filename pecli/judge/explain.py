@@ -470,8 +470,9 @@ FIRST_ROWS, MAX_FIRST_GAP = 16, 1e-5
 MAX_LONE_VALUES = 1 << 22
 # Largest error of remade rows as a share of their largest value: of the 1e-5 that a layer norm adds to the variance.
 MAX_REMADE_GAP = 1e-3
+# Relative difference of two measured periods that are the same.
+MAX_SAME_PERIOD = 2.0**-8
 # Radians by which angles of float32 are off at position 131072.
-MAX_SAME_PERIOD = 2.0**-8  # by which measured periods may differ
 MAX_ANGLE_GAP = 0.01
 # Largest error, in units of the last place, of frequencies that were computed in their own type.
 MAX_POWER_ULP = 8

@@ -658,17 +658,17 @@ def names_of(grid: Grid) -> list[GridName]:
 def fitted(grid: Grid, encoding: str, named: Named) -> GridName | None:
     """Return a name as sampled rows show it; None where its table is another one."""
     view = grid.view
-    one = {"points": "+".join("0" * len(named.inputs))} if named.inputs else {}
-    plan = plan_of(encoding, {**named.keys, **one})
+    points = {"points": "+".join("0" * len(named.inputs))} if named.inputs else {}  # one, for the plan
+    plan = plan_of(encoding, {**named.keys, **points})
     width = view.planes[0].width if grid.axes.absolute else grid.axes.count
-    if plan is None or not plan.bands or (view.total if one else plan.rows, plan.width) != (view.total, width):
+    if plan is None or not plan.bands or (view.total if points else plan.rows, plan.width) != (view.total, width):
         return None
     pairs = PlannedPairs.of(plan)
-    if one:
+    if points:
         pairs = pairs._replace(streams=view.planes[0].read(0, view.total)[:, named.inputs])
     few = view.few(max(16, SAMPLE_VALUES // view.planes[0].width))
     best: GridName | None = None
-    text = Recipe.bind(encoding, **named.keys, **one).keys().get("temperature")
+    text = Recipe.bind(encoding, **named.keys, **points).keys().get("temperature")
     bases = (tuple(map(float, text.split("+"))),) if text else ()
     for own_bases, kind in (((), "float64"), *product(((), *bases), LOW_TYPES)):
         frequencies = pairs.frequencies if own_bases else rounded(pairs.frequencies, kind)

@@ -64,13 +64,14 @@ def identify_vector(table: Tabular) -> Identification | None:
         if (scaled := _of_divisors(values, array.name)) is not None:
             return scaled
         if 0 < values[0] < np.inf and (values >= 0).all() and falls:
-            found = _named(values, effective_dtype(values, array.dtype), array.name)
-            if found is not None and not _is_slopes(found.recipe, len(values)):
-                narrow = effective_dtype(values, array.dtype)
-                note = f"the values were rounded to {narrow}, the file holds {array.dtype}"
-                is_rounded = narrow in waves.LOW_TYPES and narrow != array.dtype
-                keys = f"{found.recipe},dtype={narrow}" if is_rounded else found.recipe
-                return replace(found, recipe=keys, notes=(*[note] * is_rounded, *found.notes))
+            dtype = effective_dtype(values, array.dtype)
+            found = _named(values, dtype, array.name)
+            if found is None or _is_slopes(found.recipe, len(values)):
+                continue
+            if dtype in waves.LOW_TYPES and dtype != array.dtype:
+                note = f"the values were rounded to {dtype}, the file holds {array.dtype}"
+                return replace(found, recipe=f"{found.recipe},dtype={dtype}", notes=(note, *found.notes))
+            return found
     return None
 
 
@@ -446,7 +447,7 @@ def _without_numbers(table: Tabular) -> Tabular | None:
 ALONG_FIRST = "positions run along axis 0, and axis 1 repeats each row: batch and length are exchanged, most likely"
 # Rows that are matched with those of a recipe before all are, and values of that recipe: 8,192 rows of 128.
 FIRST_MATCHED, MAX_MATCHED = 4, 1 << 20
-# Columns of a row that is matched, as those of few columns repeat; and rows of a recipe that are worth it.
+# Columns of a row that is matched, as those of few columns repeat; and rows of a recipe among which it is looked for.
 MIN_MATCHED = 8
 # Largest error of a row that is one of a recipe, as a share of its largest value.
 MAX_LONE_GAP = 2.0**-10
@@ -517,7 +518,7 @@ def _at(table: Tabular, places: Integers, text: str) -> Identification | None:
 
 
 def _first_pair_positions(table: Tabular, recipe: Table) -> Integers | None:
-    """Return the whole positions by which the pair of frequency 1 has turned, whatever the base; None where it has not.
+    """Return the whole positions that the angle of the pair of frequency 1 shows, whatever the base; else None.
 
     A pair says its angle to within `MAX_TURN_GAP`, and whole numbers up to `LARGEST_WHOLE` have others.
     """
@@ -756,10 +757,8 @@ def _closed_forms(keys: Mapping[str, str]) -> Iterator[tuple[str, float]]:
         near = 2 * round(width / 2)
         if dim < near <= MAX_WIDTH and abs(width / near - 1) < MAX_BASE_ERROR:
             text = f"the same as the first {dim // 2} pairs of dim={near} with base {base}"
-            yield (
-                text + ": every exponent is halved" * (near == 2 * dim and base == WIDER_BASES[0]),
-                float(base) ** (dim / near),
-            )
+            text += ": every exponent is halved" * (near == 2 * dim and base == WIDER_BASES[0])
+            yield text, float(base) ** (dim / near)
 
 
 def _with_exact_base(name: waves.WaveName) -> Iterator[waves.WaveName]:
@@ -860,6 +859,20 @@ def structure_notes(name: waves.WaveName) -> Iterator[str]:
         yield f"every value is {ratio:.6g} times the recipe's (attention factor)"
 
 
+def _period_words(measured: Measured) -> str:
+    """Return the period of the only pair, and where its angle jumps, as where hours begin again."""
+    signal, rows = measured.signal, measured.signal.rows
+    if measured.reading.is_alone or measured.reading.is_angles or len(rows) < 2:
+        return f"of period {2 * np.pi / measured.pairs.steps[0]:.6g} rows"
+    steps = np.abs(np.angle(signal.unit[1:, 0] * np.conj(signal.unit[:-1, 0]))) / np.diff(rows)
+    usual = np.median(steps)
+    jumps = rows[1:][np.abs(steps - usual) > MAX_JUMP * usual]
+    if len(jumps) > len(steps) // 8:
+        return "whose angle does not advance evenly"
+    where = f", whose angle jumps at {numbered('row', jumps)}" * bool(len(jumps))
+    return f"of period {2 * np.pi / usual:.6g} rows{where}"
+
+
 def _measured_only(measured: Measured, nearest: waves.WaveName | None, explained: float = 0.0) -> Identification:
     """Return an unknown identification with the measurements of a reading."""
     reading, pairs = measured.reading, measured.pairs
@@ -870,17 +883,7 @@ def _measured_only(measured: Measured, nearest: waves.WaveName | None, explained
         return replace(NONE, nearly=explained)
     kind = "angles" if reading.is_angles else "cosines or sines" if reading.is_alone else PAIRS
     one, all_ = ("frequency", "frequencies") if reading.is_alone else ("pair", "pairs")
-    many = f"{pairs.count} {all_}"
-    if pairs.count == 1:
-        unit, rows = measured.signal.unit[:, 0], measured.signal.rows
-        turns = np.angle(unit[1:] * np.conj(unit[:-1])) / np.diff(rows)
-        usual = pairs.steps[0] if reading.is_alone or not len(turns) else abs(np.median(turns))
-        jumps = rows[1:][np.abs(np.abs(turns) - usual) > MAX_JUMP * usual]
-        many = f"1 {one} of period {2 * np.pi / usual:.6g} rows"
-        if 0 < len(jumps) <= len(turns) // 8 and not reading.is_alone:
-            many += f", whose angle jumps at {numbered('row', jumps)}"
-        elif len(jumps) and not reading.is_alone:
-            many = f"1 {one} whose angle does not advance evenly"
+    many = f"{pairs.count} {all_}" if pairs.count > 1 else f"1 {one} {_period_words(measured)}"
     layout = "complex" if measured.planes[0].part else reading.layout
     stands = "in one array" if reading.is_alone and layout == "split" else LAYOUT_WORDS.get(layout, layout)
     text = f"{kind}, {many}, {stands}"

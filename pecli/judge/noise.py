@@ -102,10 +102,10 @@ def noise(pairs: list[tuple[ArrayView, ArrayView]], most: float = MAX_NOISE) -> 
     if not rests or len(rests) < len(pairs) or random_parts(InMemory(rests), drawn=True) != [ALL]:
         return None
     y, x = (np.concatenate([one.ravel() for one in side]) for side in zip(*both, strict=True))
-    noise = list(rests.values())
+    added = list(rests.values())
     for axis in (1, 0):  # of the rows and the columns that have noise
-        noise = [one.compress(one.std(axis) > MIN_NOISY * one.std(axis).max(), 1 - axis) for one in noise]
-    size = np.concatenate([one.ravel() for one in noise]).std()
+        added = [one.compress(one.std(axis) > MIN_NOISY * one.std(axis).max(), 1 - axis) for one in added]
+    size = np.concatenate([one.ravel() for one in added]).std()
     if (np.diff(y[x.argsort()]) >= 0).all():  # the values are rounded
         return None
     if size > most * x.std() or abs(np.corrcoef(y - x, x)[0, 1]) > MAX_CORRELATION:  # others stand in their place

@@ -290,6 +290,7 @@ class View(Tabular):
 
     def __init__(self, source: Tabular, arrays: Sequence[Array]) -> None:
         self.source, self.arrays, self.metadata = source, tuple(arrays), source.metadata
+        self.row_labels = source.row_labels
 
     def fill(self, start: int, stop: int, out: Mapping[str, NDArray[Any]]) -> None:
         """Write rows into `out`; see :meth:`pecli.spec.tabular.Tabular.fill`."""

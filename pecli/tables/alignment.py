@@ -8,16 +8,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import combinations, product
 from operator import itemgetter
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pecli.errors import BadFile, MissingParameter, PecliError, SeveralLayers
-from pecli.formats.arrow import BatchTable
 from pecli.formats.decimals import printed_digits
 from pecli.numbers.blocks import in_blocks
-from pecli.numbers.dtypes import DTYPES, real_type
+from pecli.numbers.dtypes import DTYPES, ITEM_BYTES, real_type
 from pecli.numbers.positions import Positions
 from pecli.numbers.rounding import floats
 from pecli.spec.catalogue import find
@@ -31,6 +30,9 @@ from pecli.tables.request import FREQUENCIES, NAME, companion_name
 from pecli.tables.sources import NamedSource, read_source
 from pecli.tables.table import Table, rows_of
 from pecli.tables.views import LOOK_ROWS, copies_of, is_regrouped, pair_views, row_gap, same_layout
+
+if TYPE_CHECKING:
+    from pecli.formats.arrow import BatchTable
 
 # Options of a table, and which of its arrays is meant; None for all.
 Form = tuple[dict[str, Any], str | None]
@@ -46,7 +48,7 @@ MAX_PRINTED = 7  # digits, of which float32 values in full have more
 MAX_COMPARED = 6  # the same beside a recipe, with whose float32 arithmetic seven digits are compared
 PRINTED_ROWS = 1024  # that are looked at for the digits of decimals
 MAX_APART = 3  # columns called sin and cos and one more may be arrays of their own
-MAX_COLUMNS = 1 << 12  # that are read as one array
+MAX_COLUMNS, MAX_JOINED = 1 << 12, 1 << 28  # columns and bytes that are read as one array
 MAX_BYTES = 16 << 20  # of a recipe's table without a given length
 
 
@@ -93,7 +95,7 @@ def read_fitting(text: str, other: Tabular, **choice: str) -> NamedSource:
         others = " or ".join(other for other in error.kinds if other != kind)
         return replace(best, note=f"compared with the {kind} layers, the nearest: --layer-type {others} for the others")
     except MissingParameter:
-        name, given = split_recipe(text)
+        (name, given), other = split_recipe(text), as_one_array(other)
         lacking = [p.option for p in find(name).options if p.required and not {p.option, *p.param.names} & given.keys()]
         sizes = {k * side for array in other.arrays for side in array.shape for k in (1, 2)}
         fits = []
@@ -395,57 +397,65 @@ def open_aligned(first: NamedSource, second: NamedSource, length: int) -> tuple[
     Of two recipes without a length both get `length` rows.
     """
     if not first.is_recipe and not second.is_recipe:
-        both = first.open(), second.open()
-        take_types(both)
-        return both
+        one, other = first.open(), second.open()
+        if not {array.name for array in one.arrays} & {array.name for array in other.arrays}:
+            one, other = as_one_array(one, _width(other)), as_one_array(other, _width(one))
+        take_types((one, other))
+        return one, other
     if first.is_recipe and (not second.is_recipe or (second.says_length and not first.says_length)):
-        other = _joined_columns(first, open_alone(second, length))
+        other = joined_columns(first, open_alone(second, length))
         return table_like(first, other), other
-    one = _joined_columns(second, open_alone(first, length))
+    one = joined_columns(second, open_alone(first, length))
     return one, table_like(second, one)
 
 
-def side_by_side(table: Tabular, width: int = 0) -> Tabular:
+def _width(table: Tabular) -> int:
+    """Return the columns of the only array of a table, 0 where there are several."""
+    return math.prod(table.arrays[0].row_shape) if len(table.arrays) == 1 else 0
+
+
+def as_one_array(table: Tabular, width: int = 0) -> Tabular:
     """Return the columns of a file that are arrays by their names, though together they are a table, as one array.
 
-    They are called a, b, c, .. or sin(w0), cos(w0), sin(w1), .., or sin0, cos0, sin1, .. in turn; whatever they are
+    They are called a, b, c, .. or sin(w0), cos(w0), sin(w1), .., or sin0, cos0, sin1, .. in turn; or, whatever they are
     called, together they have `width` columns.  Columns in front that count the rows are none of them.
     """
-    matrices = [array for array in table.arrays if len(array.shape) > 1]
-    if not isinstance(table, BatchTable) or any(a.lead != 1 or len(a.shape) > 2 for a in table.arrays):
+    columns, file = getattr(table, "plain_columns", {}), cast("BatchTable", table)  # where it has columns
+    is_apart = len(table.arrays) > 1 and all(array.lead == 1 and len(array.shape) < 3 for array in table.arrays)
+    if not 1 < len(columns) <= MAX_COLUMNS or not is_apart or len({array.rows for array in table.arrays}) > 1:
         return table
-    if len(table.arrays) < 2 or sum(math.prod(array.row_shape) for array in table.arrays) > MAX_COLUMNS:
-        return table
-    held = table.plain_columns()
-    while len(held) > 1 and (np.diff(next(iter(held.values()))) == 1).all():
-        del held[next(iter(held))]
-    waves = ["sin" in name.lower() or "cos" in name.lower() for name in held]
-    if len(matrices) == 2:
-        words = [name.rstrip("0123456789") for name in held]
+    matrices, names = sum(len(array.shape) > 1 for array in table.arrays), list(columns)
+    while len(names) > 1 and (np.diff(file.read_columns(names[:1])[0]) == 1).all():
+        del names[0]
+    waves = ["sin" in name.lower() or "cos" in name.lower() for name in names]
+    words = [name.rstrip("0123456789") for name in names]
+    if matrices == 2:
         together = len({*words}) == 2 and words == words[:2] * (len(words) // 2)
     else:
-        together = len(held) > MAX_APART if all(waves) else len(held) >= MAX_APART and not any(waves)
-        together &= not matrices
-    kinds = {values.dtype for values in held.values() if values.dtype.kind == "f"}
-    if not (together or len(held) == width) or len(kinds) != 1:
+        together = not matrices and (
+            len(names) > MAX_APART if all(waves) else len(names) >= MAX_APART and not any(waves)
+        )
+    kinds = {columns[name] for name in names if columns[name].startswith("float")}
+    is_long = len(names) * table.arrays[0].rows * ITEM_BYTES["float64"] > MAX_JOINED
+    if not (together or len(names) == width) or len(kinds) != 1 or is_long:
         return table
     kind = kinds.pop()
-    return InMemory({"array": np.column_stack([values.astype(kind) for values in held.values()])})
+    return InMemory({"array": np.column_stack([values.astype(kind) for values in file.read_columns(names)])})
 
 
-def _joined_columns(source: NamedSource, other: Tabular) -> Tabular:
+def joined_columns(source: NamedSource, other: Tabular) -> Tabular:
     """Return columns of a file that are several arrays as one, where a recipe has one."""
     assert source.recipe is not None
     if source.recipe.encoding.family is not Family.ABSOLUTE or not isinstance(plan := source.recipe.plan, Waves):
-        return other if any(len(array.shape) > 1 for array in other.arrays) else side_by_side(other)
+        return other if any(len(array.shape) > 1 for array in other.arrays) else as_one_array(other)
     names = cosines_and_sines([array.name for array in other.arrays]) if getattr(other, "is_text", False) else ()
     if len(names) != 2 or len(plan.bands) != 1:
-        return side_by_side(other, plan.width)
+        return as_one_array(other, plan.width)
     cos, sin = (np.asarray(other.read(name)) for name in names)
     band, joined = plan.bands[0], np.zeros((len(cos), plan.width), np.result_type(cos, sin))
     for columns, values in ((band.cos, cos), (band.sin, sin)):
         if columns is None or joined[:, columns].shape != values.shape:
-            return side_by_side(other, plan.width)
+            return as_one_array(other, plan.width)
         joined[:, columns] = values
     return InMemory({"array": joined})
 

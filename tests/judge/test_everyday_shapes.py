@@ -5,6 +5,9 @@ import numpy as np
 import pytest
 
 import pecli
+from pecli.cli.identify import Counted
+from pecli.formats import open_table
+from pecli.judge.compare import identified
 from pecli.judge.interpolation import WAYS
 from tests.judge.answers import (
     LAYOUTS,
@@ -580,3 +583,19 @@ def test_quantised_values_are_told(ask, size, levels, said):
     np.save("full.npy", trained)
     np.save("narrow.npy", (np.rint(blocks / step) * step).reshape(trained.shape).astype("float32"))
     ask("compare", "narrow.npy", "full.npy").says("different: quantised to", said)
+
+
+def test_columns_of_any_names_are_one_table_for_every_command(ask):
+    columns("pos,a,b,c,d", sinusoid(30, 4), 5)
+    np.save("table.npy", sinusoid(30, 4))
+    np.savetxt("other.csv", sinusoid(30, 4), fmt="%.5f", delimiter=",", header="u,v,w,x", comments="")
+    for expected in ("table.npy", "other.csv", "sinusoidal", "sinusoidal:dim=4"):
+        ask("compare", "table.csv", expected, "--digits", "5").ends(0)
+    ask("verify", "table.csv", "sinusoidal").says("different: all values are rounded to 5 decimals")
+
+
+def test_columns_are_read_as_one_table_in_a_terminal_too(ask):
+    columns("pos,a,b,c,d", sinusoid(30, 4), 5)
+    with open_table("table.csv") as table:
+        read = Counted(table, lambda count: None)
+        assert identified(read).recipe == "sinusoidal:dim=4,len=30"

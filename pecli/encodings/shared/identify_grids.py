@@ -12,6 +12,7 @@ import numpy as np
 from pecli.encodings.absolute.sincos3d import widths_of
 from pecli.encodings.shared.grids import Columns, on_grid
 from pecli.numbers.decimals import digits, number_text, shortest
+from pecli.numbers.rounding import Integers
 from pecli.spec.measured import PUBLISHED_BASES, Axes, Floats, Named, plain_digits
 
 # Parameters of coordinates, the coordinate from level to level of each axis, and the digits that were fitted.
@@ -25,7 +26,7 @@ MAX_SCALE_DIGITS = 4
 MIN_VALUES = 4
 # Columns among which that one is looked for.
 MAX_COLUMNS = 512
-# Coordinates of points that stand beside their features.
+# Coordinates of points that stand in the same array as their features.
 MAX_POINT_AXES = 3
 # Levels by which the first coordinate of an axis may seem to be off.
 MAX_OFF = 0.1
@@ -161,7 +162,7 @@ def detr(axes: Axes) -> Iterator[Named]:
 def features(
     axes: Axes, orders: Sequence[str], scales: Sequence[float], usual: Mapping[str, str]
 ) -> Iterator[tuple[dict[str, str], float, tuple[int, ...]]]:
-    """Yield the parameters and scales that give an array of sines and cosines of coordinates from -1 to 1, or in it.
+    """Yield the parameters and scales that give sines and cosines of a grid from -1 to 1, or of columns of the array.
 
     Parameters
     ----------
@@ -183,40 +184,43 @@ def features(
     sorted_columns = np.sort(axes.values[:256, :: max(1, axes.width // MAX_COLUMNS)], axis=0)
     if (np.diff(sorted_columns, axis=0) != 0).sum(axis=0).max(initial=0) < MIN_VALUES - 1:
         return
-    n, some = axes.rows, np.linspace(0, len(axes.values) - 1, min(len(axes.values), 128)).astype(int)
-    values, rows = axes.values[some], axes.streams[some, 0].astype(np.int64)
+    some = np.linspace(0, len(axes.values) - 1, min(len(axes.values), 128)).astype(int)
+    values = axes.values[some]
+    for keys, shown, include, inputs in _coordinates(axes, some, usual["axis-order"]):
+        many = shown.shape[1]
+        count, rest = divmod(axes.width - many * (include != "none"), 2 * many)
+        for order, scale in product(orders, scales) if count > 0 and not rest else ():
+            columns = Columns(many, count, 2, include, order)
+            first = values[:, [columns.of(a, 0).start for a in range(many)]]
+            if np.abs(first - np.sin(scale * shown)).max() < 0.02:
+                own = {"bands": str(count), **keys, "order": order, "include-input": include}
+                yield {key: text for key, text in own.items() if usual.get(key) != text}, scale, inputs
+
+
+def _coordinates(
+    axes: Axes, some: Integers, usual_turn: str
+) -> Iterator[tuple[dict[str, str], Floats, str, tuple[int, ...]]]:
+    """Yield coordinates of some rows, of a grid or in columns: their parameters, values, whether they are included."""
+    n, rows = axes.rows, axes.streams[some, 0].astype(np.int64)
     sides = [(a, n // a) for a in range(isqrt(n), 1, -1) if n % a == 0]
     root = round(n ** (1 / 3))
     grids = [(n,), *sides, *((b, a) for a, b in sides if a != b), *([(root,) * 3] if root > 1 and root**3 == n else [])]
     for grid, word, turn in product(grids, ("corners", "centres"), ("xy", "yx")):
-        widths = [(include, axes.width - len(grid) * (include != "none")) for include in ("none", "first", "last")]
-        counts = [(include, *divmod(left, 2 * len(grid))) for include, left in widths if left > 0]
-        fits = [(include, count) for include, count, rest in counts if not rest]
-        if not fits or (len(grid) == 1 and turn != usual["axis-order"]):
+        if len(grid) == 1 and turn != usual_turn:
             continue
-        shown = []
-        for axis in on_grid(grid, word, turn).axes:
+        shown = np.empty((len(some), len(grid)))
+        for number, axis in enumerate(on_grid(grid, word, turn).axes):
             assert isinstance(axis.multiples, range)
-            shown.append((axis.multiples.start + axis.multiples.step * axis.index(rows)) * float(axis.unit))
-        for (include, count), order, scale in product(fits, orders, scales):
-            columns = Columns(len(grid), count, 2, include, order)
-            first = [columns.of(a, 0).start for a in range(len(grid))]
-            if all(np.abs(values[:, c] - np.sin(scale * x)).max() < 0.02 for c, x in zip(first, shown, strict=True)):
-                keys = {"bands": str(count), "grid": "x".join(map(str, grid)), "order": order}
-                keys |= {"coordinates": word, "axis-order": turn, "include-input": include}
-                yield {key: text for key, text in keys.items() if usual.get(key) != text}, scale, ()
+            own = axis.multiples.start + axis.multiples.step * axis.index(rows)
+            shown[:, number] = own * float(axis.unit)
+        keys = {"grid": "x".join(map(str, grid)), "coordinates": word, "axis-order": turn}
+        yield from ((keys, shown, include, ()) for include in ("none", "first", "last"))
     for many, include in product(range(1, MAX_POINT_AXES + 1), ("first", "last")):
-        count, rest = divmod(axes.width - many, 2 * many)
         start = 0 if include == "first" else axes.width - many
-        inputs = values[:, start : start + many]
-        for order, scale in product(orders, scales) if count > 0 and not rest else ():
-            columns = Columns(many, count, 2, include, order)
-            first = [columns.of(a, 0).start for a in range(many)]
-            if all(np.abs(values[:, c] - np.sin(scale * x)).max() < 0.02 for c, x in zip(first, inputs.T, strict=True)):
-                keys = {"bands": str(count), "order": order, "include-input": include, "coordinates": "given"}
-                keys |= {"point-axes": str(many)} if many > 1 else {}
-                own = {key: text for key, text in keys.items() if usual.get(key) != text}
-                yield own, scale, tuple(range(start, start + many))
+        inputs = tuple(range(start, start + many))
+        if start >= 0 and axes.width > many:
+            keys = {"coordinates": "given", **({"point-axes": str(many)} if many > 1 else {})}
+            yield keys, axes.values[some][:, inputs], include, inputs
 
 
 def bands(axes: Axes) -> Iterator[Named]:
