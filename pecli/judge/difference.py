@@ -664,8 +664,7 @@ def _rounding(name: waves.WaveName, want: Expected, total: Tally, found: Compari
     if not largest:  # arrays are missing, and the others are equal
         return
     if kind in waves.LOW_TYPES and kind != own and is_rounding(largest, max(total.residual, EPSILON[own])):
-        most = max(total.residual, largest)
-        text = f"values were rounded to {kind} where {own} was expected: at most {limit(most, 2)} off"
+        text = f"values were rounded to {kind} where {own} was expected: at most {limit(largest, 2)} off"
         yield Finding("type", text)
     elif name.measured.reading.layout.startswith("angles-") and want.named.table.get("layout") == "angles":
         twice = name.measured.reading.layout.removeprefix("angles-").replace("half", "half-split")
@@ -701,7 +700,7 @@ def _located(name: waves.WaveName, want: Expected, total: Tally) -> Iterator[Fin
     findings = located(zip(have, meant, strict=True))
     if {one.kind for one in findings} - {"place", "rounding"}:  # whose rounding is that of the mended values
         yield from (finding for finding in findings if finding.kind != "rounding")
-        whole = all(finding.kind not in ("rest", "rows") for finding in findings)  # rows far away are off by more
+        whole = short <= 0 and all(finding.kind != "rest" for finding in findings)  # later rows are off by more
         yield from _rest_rounding(name, total, want, whole=whole)
     elif not (part := list(_in_part(planes, total, want))):
         yield Finding("place", f"{total.unexplained:,} of {total.count:,} values {total.differ}: {where}")

@@ -229,7 +229,7 @@ def _begins_alike(pairs: Sequence[tuple[ArrayView, ArrayView]]) -> bool:
         return False
     narrow = 2 * max((EPSILON.get(view.dtype, 0.0) for pair in pairs for view in pair), default=0.0)
     both = [[read_floats(view, 0, min(view.rows // 2, FIRST_ROWS)) for view in pair] for pair in pairs]
-    return all(len(y) == FIRST_ROWS and np.abs(y - x).max() <= MAX_FIRST_GAP + narrow for y, x in both)
+    return all(len(y) >= FIRST_ROWS // 2 and np.abs(y - x).max() <= MAX_FIRST_GAP + narrow for y, x in both)
 
 
 # Kinds of findings that say of an unknown table only that it is another one.
@@ -464,7 +464,8 @@ def _described(actual: Tabular, table: Table, found: Comparison) -> list[Finding
 MAX_FACTOR_GAP = 1e-9
 # Error of float64 values, whose angles at position 65536 are off by 7e-12.
 MAX_DOUBLE_GAP = 1e-11
-# First rows that show whether the frequencies are the expected ones, and their largest rounding in float32.
+# First rows that show whether the frequencies are the expected ones (of short tables half as many do), and their
+# largest rounding in float32.
 FIRST_ROWS, MAX_FIRST_GAP = 16, 1e-5
 # Values of a table with the only row of a file.
 MAX_LONE_VALUES = 1 << 22
@@ -534,11 +535,12 @@ def _frequencies(actual: Tabular, table: Table, found: Comparison) -> list[Findi
 
 def _frequency_words(values: Floats, want: Floats, kind: str) -> str:
     """Return what the numbers of a list show by themselves: zeros, NaN, a sign, wavelengths, a type; "" for nothing."""
-    for word, empty in (("zero", (values == 0) & (want != 0)), ("NaN or infinite", ~np.isfinite(values))):
-        if empty.any():
-            return f"{numbered_are('frequency', np.flatnonzero(empty))} {word}"
     if np.allclose(values, -want, MAX_REPEAT_GAP, 0):
         return "the sign of every frequency is changed"
+    bad = {"zero": (values == 0) & (want != 0), "NaN or infinite": ~np.isfinite(values), "negative": values * want < 0}
+    for word, where in bad.items():
+        if where.any():
+            return f"{numbered_are('frequency', np.flatnonzero(where))} {word}"
     if np.allclose(values, 2 * np.pi / want, MAX_REPEAT_GAP, 0):
         return "wavelengths stand where frequencies were expected"
     if kind in LOW_TYPES and np.array_equal(values, rounded(want, kind)):

@@ -904,21 +904,21 @@ def _stretched(differing: list[ArrayPair]) -> Changes:
     count = count_of(first.actual)
     if count * first.width > MAX_EXCHANGED or any(pair.actual.lead != 1 for pair in differing):
         return
-    whole = [floats(pair.expected, 0, count) for pair in differing]
-    (last,) = orders.match(floats(first.actual, count - 1, count), whole[0], max(first.near, first.within("effective")))
+    own, rows = floats(first.actual, count - 1, count), floats(first.expected, 0, count)
+    (last,) = orders.match(own, rows, max(first.near, first.within("effective")))
     if not 1 <= last < count - 1:
         return
     for way in LINEAR:
-        made = [way.weights(last + 1, count) @ table[: last + 1] for table in whole]
-        both = zip(differing, made, strict=True)
-        sources = {pair: replace(pair, expected=with_rows(pair.actual, own)) for pair, own in both}
+        made = [way.weights(last + 1, count) @ floats(pair.expected, 0, last + 1) for pair in differing]
+        sources = {p: replace(p, expected=with_rows(p.actual, own)) for p, own in zip(differing, made, strict=True)}
         yield RowChange("rows", f"rows 0 to {last} are stretched to {count} rows by {way.name}", sources=sources)
 
 
 def _resized(differing: list[ArrayPair]) -> Changes:
     """Yield the expected table, resized to the rows at hand like an image."""
     (pair, *others), counts = differing, [count_of(array) for array in (differing[0].actual, differing[0].expected)]
-    if not others and pair.width == width_of(pair.expected) > 1 and max(counts) * pair.width <= MAX_EXCHANGED:
+    alone = not others and pair.width == width_of(pair.expected) > 1
+    if alone and pair.word(0) != "head" and max(counts) * pair.width <= MAX_EXCHANGED:
         have, want = (floats(array, 0, count_of(array)) for array in (pair.actual, pair.expected))
         for text, made in interpolated(want, have):
             yield RowChange("resized", text, sources={pair: replace(pair, expected=with_rows(pair.actual, made))})

@@ -367,8 +367,9 @@ def plural(unit: str) -> str:
 
 
 def span(first: int, last: int, unit: str) -> str:
-    """Return "row 3" or "rows 3 to 7"."""
-    return f"{unit} {first}" if first == last else f"{plural(unit)} {first} to {last}"
+    """Return "row 3", "rows 3 and 4" or "rows 3 to 7"."""
+    some = f"{first} and {last}" if last == first + 1 else f"{first} to {last}"
+    return f"{unit} {first}" if first == last else f"{plural(unit)} {some}"
 
 
 def units_from(first: int, unit: str) -> str:
@@ -392,12 +393,12 @@ def ordinal(k: int) -> str:
 
 
 def numbered(word: str, numbers: Integers) -> str:
-    """Return row or column numbers as runs: row 7; rows 3 to 9, 12 and 40 to 50."""
+    """Return row or column numbers as runs: row 7; rows 7 and 8; rows 3 to 9, 12 and 40 to 50."""
     if not len(numbers):
         return f"no {word}"
     runs = consecutive(numbers)
     ends = [(numbers[run.start], numbers[run.stop - 1]) for run in runs[:MAX_RUNS]]
-    texts = [f"{a}" if a == b else f"{a} to {b}" for a, b in ends]
+    texts = [text for a, b in ends for text in ([f"{a} to {b}"] if b > a + 1 else [f"{k}" for k in range(a, b + 1)])]
     if len(runs) > MAX_RUNS:
         texts.append(f"{sum(run.stop - run.start for run in runs[MAX_RUNS:]):,} more")
     joined = texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} and {texts[-1]}"

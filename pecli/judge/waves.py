@@ -280,15 +280,16 @@ class WaveName:
 
     @cached_property
     def magnitude(self) -> float:
-        """The recipe's magnitude where the values have it, else the shortest number within the measured one."""
+        """The recipe's magnitude where the values have it, else a usual one or the shortest within the measured one."""
         own, measured = self.named.magnitude, self.measured
         size, loose = measured.signal.magnitude, 4 * measured.pairs.magnitude_error
         if measured.reading.is_angles or abs(size / own - 1) <= loose:
             return own
-        for factor in PUBLISHED_FACTORS:  # YaRN's attention factor or its inverse, which others may have too
-            published = (0.1 * np.log(float(factor)) + 1) ** (1 if size > 1 else -1)
-            if abs(size / published - 1) <= loose:
-                return float(published)
+        yarn = [0.1 * np.log(float(factor)) + 1 for factor in PUBLISHED_FACTORS]  # which others may have too
+        for published in (*yarn, measured.pairs.width**0.5):
+            usual = float(published if size > 1 else 1 / published)
+            if abs(size / usual - 1) <= loose:
+                return usual
         short = shortest(size * (1 - loose), size * (1 + loose))
         return float(short) if digits(short) <= MAX_SIZE_DIGITS else size
 

@@ -51,7 +51,7 @@ def test_a_small_campaign_finds_nothing():
         ("7 of 128 float32 values differ", False),
         ("pe differs in row 3, by at most 1.0 at pe[3, 7] (8 values)", True),
         ("pe differs in row 3, by at most 0.5 at pe[3, 7] (8 values)", False),
-        ("pe differs in rows 3 to 4, by at most 1.0 at pe[3, 7] (8 values)", False),
+        ("pe differs in rows 3 and 4, by at most 1.0 at pe[3, 7] (8 values)", False),
         ("pe[3, 0] is 0, expected 0.14112", True),
         ("pe[3, 0] is 0, expected 0.25", False),
     ],

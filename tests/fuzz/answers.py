@@ -425,6 +425,8 @@ class Case:
         self.numbers |= {k for n in lengths for k in (n, n - 1, n - 2, n // 2, n // 2 - 1)}
         if table.encoding == "inv_freq":
             ends = [(v.max(), v.min(), v[1] / v[0]) for v in (*self.have.values(), *self.want.values())]
+            ratios = [a / b for a, b in zip(self.have.values(), self.want.values(), strict=True) if a.shape == b.shape]
+            ends += [(v.max(), v.min()) for v in ratios]
             self.numbers |= {float(number) for end in ends for number in end}
         self.numbers |= {m * number for number in made.numbers for m in (1.0, factor)}
 
@@ -452,6 +454,7 @@ class Case:
         own = {self.table.dtype, self.made.dtype, self.table.get("arithmetic")}
         topics = {*CHANGES[self.change][1].split(), *own, *["missing"] * (not self.whole)}
         topics |= {"heads"} if self.table.encoding == "alibi" else set()
+        topics |= {"sign"} if (self.have.get("inv_freq", np.zeros(1)) < 0).any() else set()
         plain = re.sub(rf"\b({'|'.join(self.have)})\b|where the key is [\d to]+", " ", sentence)
         if more := topics_of(plain) - topics:
             yield f"claims {', '.join(sorted(more))}"
@@ -548,13 +551,14 @@ CHECKS: dict[str, Callable[..., bool]] = {
     rf"({NUMBER}) of ({NUMBER})(?: \w+)? values": is_count,
     rf"({NUMBER}) other values differ|\(({NUMBER}) values\)":
         lambda case, s, *many: is_count(case, s, many[0] or many[1]),
-    rf"(?:at most|up to|ulp and) ({NUMBER})(?! ulp|[\d.e])": is_limit,
+    rf"(?:at most|up to|(?<=ulp) and) ({NUMBER})(?! ulp|[\d.e])": is_limit,
     rf" are ({NUMBER})$": lambda case, s, size: all(
         near(size, float(v)) for n, off in case.off.items() for v in case.have[n][off > case.rounding].ravel().real),
     rf"--atol ({NUMBER})": lambda case, s, size: value(size) >= case.most * (1 - 1e-9),
     rf"^rows? {NUMBER}(?: to {NUMBER})?: coordinates start at .*": lambda case, s: "row" in case.change,
-    r"^frequenc(?:y|ies) (.*) (?:is|are) zero$": lambda case, s, listed: all(
-        case.have["inv_freq"][int(n)] == 0 for n in numbers_in(listed)),
+    r"^frequenc(?:y|ies) (.*) (?:is|are) (zero|negative)$": lambda case, s, listed, sign: all(
+        np.sign(case.have["inv_freq"][int(n)]) == -(sign == "negative")
+        for n in numbers_in(re.sub(r"and [\d,]+ more$", "", listed))),
     ".* look drawn at random.*": lambda case, s: "noise" in case.change,
     rf"--ulp {NUMBER}|\({NUMBER}\)|{NUMBER} %|by more than {NUMBER}|at most {NUMBER} ulp": lambda case, s: True,
 }  # fmt: skip

@@ -257,4 +257,4 @@ def test_near_ratios_of_frequencies_are_told_apart():
         w[4:6] *= ratio
         angles = np.arange(4000)[:, None] * w
         found = pecli.compare({"cos": np.cos(angles), "sin": np.sin(angles)}, "rope:dim=64,dtype=float64").findings
-        assert f"pairs 4 to 5 turn {word} times as fast" in found[0].text, found
+        assert f"pairs 4 and 5 turn {word} times as fast" in found[0].text, found

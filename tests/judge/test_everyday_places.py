@@ -62,7 +62,7 @@ PLACES = [  # the first finding
     (changed(TABLE, flipped), "rope:dim=32", "columns 16 to 31 hold what was expected at columns 0 to 15, backwards"),
     (changed(BIAS, hidden), "alibi:heads=8",
      "3 of 2,048 values do not fit, all of them in heads 0, 4 and 6; the first is -inf at [0, 3, 5], expected -1"),
-    (changed(BIAS.astype("float16"), repeated), "alibi:heads=8,dtype=float16", "heads 6 to 7 repeat head 5"),
+    (changed(BIAS.astype("float16"), repeated), "alibi:heads=8,dtype=float16", "heads 6 and 7 repeat head 5"),
     (changed(BINARY, lambda values: np.roll(values, 3, 0)), "binary:dim=8",
      "the rows are shifted cyclically by 3: row 3 holds row 0"),
     (changed(SHORT.T, swapped(53, 54)).T, "sinusoidal:dim=16,base=500000,dtype=float64", "rows 53 and 54 are exchanged"),

@@ -291,7 +291,7 @@ def test_rows_that_are_put_in_front_move_the_others(pecli, tmp_path):
         tmp_path / "a.npy", np.concatenate([np.random.default_rng(4).normal(size=(2, 16)), table[:62]]).astype("f4")
     )
     first = pecli("compare", "a.npy", "b.npy").stdout.splitlines()[0]
-    assert first == "different: rows 0 to 1 are not among the expected ones, later rows have moved down by 2"
+    assert first == "different: rows 0 and 1 are not among the expected ones, later rows have moved down by 2"
 
 
 @pytest.mark.parametrize("expected", ["recipe", "file"])

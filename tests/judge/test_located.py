@@ -95,7 +95,7 @@ CHANGES = {
     "the columns are shifted cyclically by 3: column 3 holds column 0": np.roll(TABLE, 3, 1),
     "columns 3 and 20 are exchanged": TABLE[:, SWAPPED],
     "column 7 is zero": put(TABLE, (slice(None), 7), 0),
-    "columns 30 to 31 are missing": TABLE[:, :30],
+    "columns 30 and 31 are missing": TABLE[:, :30],
     "0.5 is added to all values": TABLE + np.float32(0.5),
     "all values are 2 times the expected ones": 2 * TABLE,
     "the sign of all values is changed": -TABLE,

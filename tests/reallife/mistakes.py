@@ -1778,7 +1778,7 @@ mistake(
 )  # fmt: skip
 mistake(
     "30 of 32 pairs", "rope:dim=64", lambda: {k: v[:, :30] for k, v in rope(64, 200, layout="split").items()},
-    "columns 30 to 31 are missing", "missing",
+    "columns 30 and 31 are missing", "missing",
 )  # fmt: skip
 mistake(
     "rotary width 32 for 64", "rope:dim=128,rotary-dim=64", lambda: rope(32, 300), "rotary width 32 where 64", "width",
@@ -1935,7 +1935,7 @@ for name, mask, words in (
     ("a key too few", behind() <= -2, "at least 2 before the query"),
     ("left padding", (behind() <= 0) & (np.arange(32) >= 4), r"\(causal\), except for keys 0 to 3"),
     ("padding without causal", (behind() < 99) & (np.arange(32) < 28), "everywhere, except for keys 28 to 31"),
-    ("a padded window", (abs(behind()) < 6) & (np.arange(32) > 1), "window of 11.*except for keys 0 to 1"),
+    ("a padded window", (abs(behind()) < 6) & (np.arange(32) > 1), "window of 11.*except for keys 0 and 1"),
 ):  # fmt: skip
     mistake(
         f"ALiBi with {name}", CAUSAL, lambda mask=mask: np.where(mask, alibi(8), -np.inf).astype(F32), words,

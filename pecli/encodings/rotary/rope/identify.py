@@ -279,8 +279,8 @@ def differences(have: Mapping[str, str], want: Mapping[str, str]) -> list[str]:
             return [f"{text}, with exponents over {width:.0f}: rotary-dim {width:.0f} where {want['dim']} was expected"]
         return [text, *([] if base == meant else [_other_base(base, meant)])]
     if name != expected and base != meant:
-        base = f"{meant} with exponents over {width:.0f}" if is_whole and base not in PUBLISHED_BASES else base
-        text = f"{_phrase(name, base, own)} where {_phrase(expected, meant, other)} was expected"
+        own_base = f"{meant} with exponents over {width:.0f}" if is_whole and base not in PUBLISHED_BASES else base
+        text = f"{_phrase(name, own_base, own)} where {_phrase(expected, meant, other)} was expected"
         times = float(base) / float(meant) if (name, expected) == ("none", "ntk") and base and meant else 0.0
         factor = other.get("factor", "-1")
         why = f": {base} is {meant} x {factor}, not {meant} x {factor}^(d/(d - 2))" * (times == float(factor))
