@@ -14,6 +14,7 @@ import numpy as np
 from pecli.errors import PecliError
 from pecli.spec.catalogue import CATALOGUE
 from pecli.spec.declaration import Family
+from pecli.spec.measured import PUBLISHED_BASES
 from pecli.spec.recipe import split_recipe
 from pecli.spec.tabular import InMemory, Tabular
 from pecli.tables.comparison import Comparison, Finding, Progress, compare_tables
@@ -150,7 +151,8 @@ def _reasons(table: Tabular, found: Identification) -> Iterator[str]:
 
 def _is_small(table: Tabular) -> bool:
     """Whether an array has few rows or few columns, as a worked example has."""
-    return any(len(a.shape) > 1 and min(a.rows, math.prod(a.row_shape)) < MIN_ROWS for a in table.arrays)
+    matrices = (array for array in table.arrays if sum(side > 1 for side in array.shape) > 1)
+    return any(min(array.rows, math.prod(array.row_shape)) < MIN_ROWS for array in matrices)
 
 
 def _is_half_ones(table: Tabular) -> bool:
@@ -169,6 +171,7 @@ def _usual(table: Tabular) -> Iterator[str]:
     shapes = [[side for side in array.shape if side != 1] for array in table.arrays]
     if len(shapes) == 1 and len(shapes[0]) == 1:
         yield f"alibi:heads={shapes[0][0]},form=slopes"
+        yield from (f"rope:dim={2 * shapes[0][0]},base={base}" for base in PUBLISHED_BASES[:4])
     if len(shapes) == 1 and len(shapes[0]) == 2 and shapes[0][0] <= MAX_HEADS:
         ends = planes_of(table, table.arrays[0])[0].read(0, shapes[0][0])[:, [0, -1]]
         zero = zip(("bloom", "mpt"), (ends == 0).all(axis=0).tolist(), strict=True)
@@ -180,7 +183,7 @@ def _usual(table: Tabular) -> Iterator[str]:
         return
     first, *more = shapes[0]
     if not is_cube(table):
-        yield from (*WAVES[:5], "rope", *[f"rope:dim={more[-1]}"] * (more[-1] % 2 == 0))
+        yield from (*WAVES, *[f"rope:dim={more[-1]}"] * (more[-1] % 2 == 0))
     if few_values(table):  # a mask, or sines that were cut to integers
         return
     for tokens in (0, 1) if not is_cube(table) else ():
@@ -200,7 +203,7 @@ def _resembled(table: Tabular, recipes: Iterable[str]) -> Iterator[tuple[str, li
     from pecli.judge.explain import resemblance, slightly_off
     from pecli.tables.alignment import read_fitting, table_like
 
-    tables = list[Table]()
+    tables, coarse = list[Table](), ("cast", "random", "values")  # by these alone a less usual base is known
     for recipe in recipes:
         with contextlib.suppress(PecliError):  # of another size
             tables.append(table_like(read_fitting(recipe, table), table))
@@ -208,7 +211,7 @@ def _resembled(table: Tabular, recipes: Iterable[str]) -> Iterator[tuple[str, li
         for expected in tables:
             if (findings := rule(table, expected)) is None:
                 return
-            if findings:
+            if findings and (findings[0].kind in coarse or expected.source.keys().get("base", "10000") == "10000"):
                 yield expected.source.short, findings
 
 

@@ -24,26 +24,27 @@ from pecli.judge.difference import (
     position_words,
     wave_differences,
 )
+from pecli.judge.frequencies import MAX_FREQUENCY_DIGITS, identify_vector
 from pecli.judge.grid_differences import grid_differences
 from pecli.judge.identify import (
     ALONG_FIRST,
     HIDING,
-    MAX_FREQUENCY_DIGITS,
     MAX_LONE_GAP,
     PAIRS,
     along_first,
+    along_second,
     at_positions,
     identify,
-    identify_vector,
     is_large,
     matched_positions,
 )
 from pecli.judge.interpolation import MAX_WEIGHTS, interpolated
-from pecli.judge.located import MAX_REST_SHARE, MAX_SINGLE, VAGUE, ArrayPair, located, place, with_rows
-from pecli.judge.located import floats as read_floats
+from pecli.judge.located import MAX_REST_SHARE, MAX_SINGLE, VAGUE, ArrayPair, located, place
 from pecli.judge.noise import ALL, MAX_SLIGHT, noise, random_parts, random_words
 from pecli.judge.orders import MAX_PARTS, gaps, numbered, numbered_are, span
 from pecli.judge.planes import EPSILON, Floats, effective_dtype, rounded, unit
+from pecli.judge.rows import floats as read_floats
+from pecli.judge.rows import with_rows
 from pecli.judge.waves import LOW_TYPES
 from pecli.numbers.blocks import in_blocks
 from pecli.numbers.decimals import near
@@ -51,6 +52,7 @@ from pecli.numbers.dtypes import GRIDS
 from pecli.numbers.positions import Positions, fraction_text
 from pecli.numbers.printing import limit
 from pecli.numbers.rounding import floats
+from pecli.spec.declaration import Family
 from pecli.spec.hooks import parameter_text
 from pecli.spec.plans import Waves
 from pecli.spec.recipe import Recipe
@@ -85,6 +87,8 @@ def explain(actual: Tabular, expected: Tabular, found: Comparison) -> list[Findi
         of_waves = isinstance(expected, Table) and isinstance(expected.plan, Waves)
         if of_waves and along_first(actual) is not None:  # a bias may be the same for all queries
             return [Finding("axes", ALONG_FIRST)]
+        if isinstance(expected, Table) and (apart := _along_second(actual, expected, found.tolerance)):
+            return apart
         if is_still(actual) and not is_still(expected):
             return [Finding("frequency", STILL)]
         of_floats = [any(one.dtype in GRIDS for one in table.arrays) for table in (actual, expected)]
@@ -129,18 +133,42 @@ def explain(actual: Tabular, expected: Tabular, found: Comparison) -> list[Findi
             what = "trained numbers, by the index of" if trained else "those of"
             return [*findings, Finding("expected", f"the expected values are {what} {named.short}")]
         of_pairs = any(text.startswith(PAIRS) for text in named.measured)
-        if period := _other_period(actual, named):
-            return [period]
+        if angles := _other_angles(matched_views(actual, expected), named.steps):
+            return [angles]
         return _located(actual, expected, tensors=named.recipe is None and not of_pairs)
 
 
-def _other_period(actual: Tabular, expected: Identification) -> Finding | None:
-    """Return that pairs of no recipe, such as those of hours, have another period; None where they have the same."""
-    have, want = (np.array(one.steps) for one in (identify(actual) if expected.steps else expected, expected))
-    if len(want) != 1 or have.shape != want.shape or np.allclose(have, want, rtol=MAX_SAME_PERIOD, atol=0.0):
+def _other_angles(pairs: Sequence[tuple[ArrayView, ArrayView]], steps: tuple[float, ...]) -> Finding | None:
+    """Return how the angle of a single pair of no recipe, such as that of hours, differs: by its period or its start.
+
+    None where the values are no cosine and sine of one angle.
+    """
+    both = (
+        [np.concatenate([read_floats(pair[k], 0, pair[k].rows) for pair in pairs], 1) for k in (0, 1)] if pairs else []
+    )
+    if len(steps) != 1 or not both or {one.shape[1] for one in both} != {2} or len({one.shape for one in both}) > 1:
         return None
-    rows, wanted = (f"{2 * np.pi / abs(step[0]):.4g}" for step in (have, want))
-    return Finding("frequency", f"a period of {rows} rows where {wanted} were expected")
+    have, want = (one[:, 0] + 1j * one[:, 1] for one in both)
+    if max(np.abs(np.abs(one) - 1).max() for one in (have, want)) > MAX_ANGLE_GAP or len(have) < MIN_PERIOD_ROWS:
+        return None
+    rows, ahead = np.arange(len(have)), np.unwrap(np.angle(have * want.conj()))
+    step = float(np.median(np.angle(want[1:] * want[:-1].conj())))  # of either sign, as columns may be exchanged
+    slope, start = np.polyfit(rows, ahead, 1)
+    rest = np.abs(ahead - slope * rows - start).max()
+    if rest > MAX_ANGLE_GAP + abs(step) / 2:
+        return None
+    if abs(slope) * len(rows) > MIN_CLEAR * max(rest, MIN_ANGLE):
+        both = [2 * np.pi / abs(one) for one in (step + slope, step)]
+        few = 6 if rest < MIN_ANGLE else 4  # digits
+        period, wanted = next(texts for k in (few, 9, 17) if len({*(texts := [f"{one:.{k}g}" for one in both])}) > 1)
+        return Finding("frequency", f"a period of {period} rows where {wanted} were expected")
+    if abs(start) > MIN_CLEAR * max(rest, MIN_ANGLE):
+        count, where = f"{abs(start / step):.4g}", "ahead" if start / step > 0 else "behind"
+        text = f"every angle is {where} by {count} row{'s' * (count != '1')} ({abs(start):.4g} radians)"
+        return Finding("start", text)
+    most, in_rows = (limit(np.abs(one).max(), 2) for one in (ahead, ahead / step))
+    text = f"the angles are off by up to {most} radians ({in_rows} rows), unevenly, while cos^2 + sin^2 stays 1"
+    return Finding("frequency", f"{text}: positions or times were rounded") if rest > MIN_ANGLE else None
 
 
 def beyond_tolerance(actual: Tabular, expected: Tabular, found: Comparison) -> list[Finding]:
@@ -157,6 +185,10 @@ def beyond_tolerance(actual: Tabular, expected: Tabular, found: Comparison) -> l
     return located(both)
 
 
+# Decimals of printed values that lost their decimal point.
+MAX_LOST_DECIMALS = 8
+# Layouts of cosines and sines in two arrays.
+APART = ("split", "half", "interleaved")
 BITS = {
     "float16": ("bfloat16", "float32"), "bfloat16": ("float16",), "float32": ("float64",), "float64": ("float32",),
     "int16": ("bfloat16", "float16"), "uint16": ("bfloat16", "float16"), "int32": ("float32",), "uint32": ("float32",),
@@ -281,6 +313,18 @@ def slightly_off(actual: Tabular, expected: Table) -> list[Finding]:
     """Return that little noise, or a rounding to a step, is all by which a table differs from a recipe; else []."""
     whole = noise(matched_views(actual, expected), MAX_SLIGHT)
     return [whole] if whole is not None else []
+
+
+def _along_second(actual: Tabular, table: Table, tolerance: Tolerance) -> list[Finding]:
+    """Return how sines and cosines along the second axis of one array differ from those of a rotary recipe; else []."""
+    for text, parts in along_second(actual).items() if table.source.encoding.family is Family.ROTARY else ():
+        own = (Table(table.source, table.extent, table.request._replace(layout=word)) for word in APART)
+        found = [(one, compare_tables(parts, one, tolerance)) for one in own]
+        expected, nearest = min(found, key=lambda one: (not one[1].complete, one[1].total.beyond))
+        if nearest.complete:
+            findings = [] if nearest.equal else explain(parts, expected, nearest)
+            return [Finding("layout", text), *findings]
+    return []
 
 
 def _differing(actual: Tabular, expected: Tabular, found: Comparison) -> Iterator[Tabular]:
@@ -447,7 +491,7 @@ def _described(actual: Tabular, table: Table, found: Comparison) -> list[Finding
     if listed := _frequencies(actual, table, found):
         return listed
     findings = wave_differences(actual, table, found) or grid_differences(actual, table, found)
-    findings = findings or bias_differences(actual, table, found) or []
+    findings = findings or bias_differences(actual, table, found) or _mistaken(actual, table)
     narrower = sum(a.shape[-1] for a in actual.arrays if a.shape) < sum(a.shape[-1] for a in table.arrays if a.shape)
     kinds = [one.kind for one in findings]
     several = len(kinds) - kinds.count("rounding") > 1
@@ -458,6 +502,23 @@ def _described(actual: Tabular, table: Table, found: Comparison) -> list[Finding
         lost = "rows"  # other ones
     part = _located(actual, table) if lost else []
     return (part if lost and {one.kind for one in part} <= {lost, "rounding"} else findings) or None
+
+
+def _mistaken(actual: Tabular, table: Table) -> list[Finding]:
+    """Return the mistake that the encoding declares and that gives all features of several coordinates; else []."""
+    encoding, keys = table.source.encoding, table.source.keys()
+    of_features = isinstance(table.plan, Waves) and table.plan.cross is not None and not is_large(actual)
+    for change in encoding.hook("mistakes")(keys) if of_features and encoding.declares("mistakes") else ():
+        given = {key: value for key, value in {**keys, **change.keys}.items() if value is not None}
+        try:
+            pairs = matched_views(actual, Table.make(Recipe.bind(encoding.name, **given), dtype="float64"))
+            values = [[read_floats(view, 0, view.rows) for view in pair] for pair in pairs]
+        except PecliError:
+            continue
+        most = MAX_ANGLE_GAP + max(EPSILON.get(left.dtype, 0.0) for left, _ in pairs)
+        if all(have.shape == want.shape and np.abs(have - want).max(initial=0) < most for have, want in values):
+            return [Finding(change.kind, change.text)]
+    return []
 
 
 # Of a number of times that positions are as large as others, relative.
@@ -471,8 +532,9 @@ FIRST_ROWS, MAX_FIRST_GAP = 16, 1e-5
 MAX_LONE_VALUES = 1 << 22
 # Largest error of remade rows as a share of their largest value: of the 1e-5 that a layer norm adds to the variance.
 MAX_REMADE_GAP = 1e-3
-# Relative difference of two measured periods that are the same.
-MAX_SAME_PERIOD = 2.0**-8
+# Rows of which a period is compared, the angle that is more than rounding, and how many times as far as the angles'
+# noise another angle is.
+MIN_PERIOD_ROWS, MIN_ANGLE, MIN_CLEAR = 8, 1e-5, 8
 # Radians by which angles of float32 are off at position 131072.
 MAX_ANGLE_GAP = 0.01
 # Largest error, in units of the last place, of frequencies that were computed in their own type.
@@ -518,6 +580,11 @@ def _frequencies(actual: Tabular, table: Table, found: Comparison) -> list[Findi
     if named is not None and meant is not None and named.encoding == meant.encoding:
         lines = [Finding("parameter", line) for line in key_lines(meant, named.keys)]
         values = named.named.frequencies if printed else values  # whose digits are no other base's
+    wrong = ~np.isclose(values, want, MAX_REPEAT_GAP, 0)
+    in_order = len({*np.sign(np.diff(values[wrong]))}) < 2
+    if 2 * np.count_nonzero(wrong) <= len(values) and not in_order and np.isfinite(values).all():
+        text = f"{numbered('frequency', np.flatnonzero(wrong))} hold other numbers"
+        return [Finding("values", f"{text}, {values[wrong].min():.4g} to {values[wrong].max():.4g}")]
     if text := _frequency_words(values, want, kind):
         return [Finding("frequency", text)]
     factor = _times(values, want, kind)
@@ -715,6 +782,18 @@ def _rotated(pairs: list[tuple[ArrayView, ArrayView]]) -> list[Finding]:
     return named if len(found) == 1 else [*map(_without_tolerance, named)]
 
 
+def _lost_points(have: Floats, want: Floats) -> str:
+    """Return which printed values lack their decimal point, where all others are right to as many decimals; else ""."""
+    for k in range(1, MAX_LOST_DECIMALS + 1):
+        half = 0.5 * 0.1**k * (1 + MAX_REPEAT_GAP)
+        lost = (np.abs(have * 0.1**k - want) <= half) & (have == np.rint(have)) & (np.abs(have - want) > half)
+        if lost.any() and (np.abs(have - want) <= half)[~lost].all():
+            at, some = np.argwhere(lost), "value lacks its" if np.count_nonzero(lost) == 1 else "values lack their"
+            first = f"{have[lost][0]:g} in row {at[0][0]}, column {at[0][1]} for {have[lost][0] * 0.1**k:.{k}f}"
+            return f"{len(at)} {some} decimal point, such as {first}; the others are right to {k} decimals"
+    return ""
+
+
 def _padded(actual: Tabular, expected: Table) -> list[Finding]:
     """Return the last columns that are zero in all arrays, and how the others differ; [] where none are."""
     if is_large(actual) or any(len(a.shape) < 2 for a in actual.arrays):
@@ -789,6 +868,8 @@ def _remade(pairs: list[tuple[ArrayView, ArrayView]]) -> Finding | None:
     if len(pairs) != 1 or max(view.rows * view.row_size for view in pairs[0]) > MAX_LONE_VALUES:
         return None
     y, x = (read_floats(view, 0, view.rows) for view in pairs[0])
+    if y.shape == x.shape and (lost := _lost_points(y, x)):
+        return Finding("value", lost)
     if y.shape != x.shape or y.shape[1] % 2 or y.shape[1] < 4 or not np.isfinite(y).all():
         return None
     gap = MAX_REMADE_GAP * np.abs(y).max(initial=0)

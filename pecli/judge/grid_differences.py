@@ -91,12 +91,27 @@ def _of_view(
     both = ((grid, _by_recipe(grid, pairs, expected)) for grid in (*features, *grids.grids_of(view)))
     found = [_arranged(findings, grid, expected) for grid, findings in both if findings]
     if not any(len(findings) == 1 and findings[0].kind != "encoding" for findings in found):
+        if mistake := _mistake(view, pairs.plan, expected):
+            return mistake
         for grid in planned:
             own = _by_coordinates(grid, pairs, expected)
             if own is not None and not (own := _arranged(own, grid, expected)):
                 return []
             found += [own] if own else []
     return min(found, key=_size, default=None)
+
+
+def _mistake(view: grids.AxisView, plan: Waves, expected: Table) -> list[Finding]:
+    """Return the mistake in the frequencies, of those that the encoding declares, which gives the values; else []."""
+    encoding = expected.source.encoding
+    for change in encoding.hook("mistakes")(expected.source.keys()) if encoding.declares("mistakes") else ():
+        if change.waves is None:
+            continue
+        pairs = grids.PlannedPairs.of(change.waves(plan))
+        for grid in grids.planned_grids(view.few(SAMPLE_ROWS), pairs):
+            if _explained(grid, pairs):
+                return _arranged([Finding(change.kind, change.text)], grid, expected)
+    return []
 
 
 def _arranged(found: list[Finding], grid: grids.Grid, expected: Table) -> list[Finding]:
@@ -133,11 +148,12 @@ def _same(grid: grids.Grid, expected: Table, found: Comparison) -> list[Finding]
         return [Finding("rounding", text)]
     if tally.equal == tally.count and dtype != expected.arrays[0].dtype:
         return [Finding("rounding", f"all values are rounded to {dtype}: harmless where that is the type")]
-    how = "rounding alone" if grids.is_exact(tally) else f"{name.arithmetic(tally)} rounding alone"
+    arithmetic = name.arithmetic(tally)
+    how = "rounding alone" if grids.is_exact(tally) or arithmetic == "exact" else f"{arithmetic} rounding alone"
     joined = grid.reading is not None and grid.reading.layout in grids.JOINED
     if tally.equal == tally.count and (joined or grid.view.channels_first):
         return [Finding("rounding", "the values are equal: harmless")]
-    if tally.equal == tally.count or name.arithmetic(tally) == "unknown":
+    if tally.equal == tally.count or arithmetic == "unknown":
         return []
     if joined or not found.total.max_abs:  # of tables that have different shapes, which no tolerance accepts
         return [Finding("rounding", f"{how}, at most {limit(tally.residual, 1)}: harmless")]

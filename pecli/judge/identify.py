@@ -13,15 +13,16 @@ from itertools import chain, product
 import numpy as np
 
 from pecli.errors import BadParameter, PecliError
-from pecli.formats.decimals import digits_text, how_printed, last_digits, printed_digits
+from pecli.formats.decimals import digits_text, how_printed, printed_digits
 from pecli.judge import waves
 from pecli.judge.biases import BY_DISTANCE, identify_bias, recipe_text
 from pecli.judge.description import MAX_ULP_NAMED, UNLIKE, Identification, Tally, statistics_of
+from pecli.judge.frequencies import BASES, MAX_FREQUENCY_DIGITS, MIN_PAIRS, identify_vector
 from pecli.judge.grids import JOINED, MAX_AXES, identify_grid
 from pecli.judge.located import PHASE_ERROR
-from pecli.judge.located import floats as read_floats
 from pecli.judge.orders import match, numbered, numbered_are
-from pecli.judge.planes import EPSILON, Plane, effective_dtype, exchanged, is_zero, planes_of, rounded, rows_of, unit
+from pecli.judge.planes import EPSILON, Plane, exchanged, is_zero, planes_of, rows_of
+from pecli.judge.rows import floats as read_floats
 from pecli.judge.signal import MAX_ROW, Measured, follows_waves, lone_readings, measured_readings, wave_groups, wrapped
 from pecli.numbers.blocks import in_blocks
 from pecli.numbers.decimals import digits as digits_of
@@ -31,116 +32,16 @@ from pecli.numbers.rounding import Floats, Integers, floats
 from pecli.spec.catalogue import CATALOGUE
 from pecli.spec.declaration import TABLE_KEYS, Family
 from pecli.spec.hooks import UNITS
-from pecli.spec.measured import LENGTHS, PUBLISHED_BASES, Named, Pairs
+from pecli.spec.measured import LENGTHS, PUBLISHED_BASES
 from pecli.spec.plans import Waves
-from pecli.spec.recipe import Recipe, join_recipe, split_recipe
-from pecli.spec.tabular import InMemory, Tabular
+from pecli.spec.recipe import Recipe, split_recipe
+from pecli.spec.tabular import InMemory, Tabular, View
 from pecli.tables.alignment import DOUBLED, read_fitting, table_like
 from pecli.tables.comparison import compare_tables
 from pecli.tables.request import Extent, take_table_keys
 from pecli.tables.sources import read_source
 from pecli.tables.table import Table
 from pecli.tables.views import pair_views
-
-MIN_SURE_FREQUENCIES = 8
-# Fitted digits of a vector that is certainly a rotary one; powers of a half have base 2^n.
-MAX_SURE_COST = 2.5
-# Digits of a list of frequencies that was printed.
-MAX_FREQUENCY_DIGITS = 12
-# Frequencies that a rule is read from; two numbers follow many.
-MIN_PAIRS = 3
-
-
-def identify_vector(table: Tabular) -> Identification | None:
-    """Return the recipe whose frequencies a vector holds; None where no array is a falling vector of real numbers."""
-    for array in table.arrays:
-        if array.dtype.startswith(("int", "uint", "bool", "complex")) or not array.bytes:
-            continue
-        (plane, *more) = planes_of(table, array)
-        if more or min(plane.rows, plane.width) != 1 or max(plane.rows, plane.width) < MIN_PAIRS:
-            continue
-        values = plane.read(0, plane.rows).ravel()
-        falls = values[0] > values[-1] and (np.diff(values) <= 0).all()  # narrow types repeat the smallest
-        if (scaled := _of_divisors(values, array.name)) is not None:
-            return scaled
-        if 0 < values[0] < np.inf and (values >= 0).all() and falls:
-            dtype = effective_dtype(values, array.dtype)
-            found = _named(values, dtype, array.name)
-            if found is None or _is_slopes(found.recipe, len(values)):
-                continue
-            if dtype in waves.LOW_TYPES and dtype != array.dtype:
-                note = f"the values were rounded to {dtype}, the file holds {array.dtype}"
-                return replace(found, recipe=f"{found.recipe},dtype={dtype}", notes=(note, *found.notes))
-            return found
-    return None
-
-
-def _of_divisors(values: Floats, array: str) -> Identification | None:
-    """Return the scaling whose divisors of frequencies a vector holds, as rope_freqs of a GGUF file; else None."""
-    if values[0] != 1 or values[-1] <= 1 or (np.diff(values) < 0).any() or not np.isfinite(values).all():
-        return None
-    for base in PUBLISHED_BASES[: len(BASES)]:
-        plain = float(base) ** (-np.arange(len(values)) / len(values))
-        found = _named(rounded(plain / values, "float32"), "float32", array)
-        keys = split_recipe(found.recipe)[1] if found is not None and found.recipe else {}
-        if found is not None and "scaling" in keys and keys.get("base", "10000") == base:
-            note = "the divisors of its frequencies (rope_freqs), not a table"
-            return replace(found, notes=(note,), equal=None)
-    return None
-
-
-def _is_slopes(recipe: str | None, count: int) -> bool:
-    """Whether frequencies are rather slopes counted from head 0: ALiBi's, of a power of 2 heads, or halves."""
-    base = Decimal(split_recipe(recipe)[1].get("base", "10000")) if recipe else Decimal(10000)
-    return base == 1 << count or (base == 256 and count.bit_count() == 1)
-
-
-def _named(values: Floats, dtype: str, array: str) -> Identification | None:
-    found: list[tuple[float, float, str, str, str]] = []
-    errors = unit(values, dtype) / 2
-    trials = [(errors, level) for level in waves.LEVELS.values()]
-    printed = printed_digits(values, EPSILON[dtype], MIN_SURE_FREQUENCIES, MAX_FREQUENCY_DIGITS)
-    if printed is not None:
-        last = last_digits(values, *printed)
-        trials[1:] = [(some, waves.LEVELS["float32"]) for some in (last / 2, last)]  # rounded, or cut
-    for slack, level in trials:
-        pairs = Pairs(values, slack, values == 0, magnitude=np.nan, level=level)
-        for encoding in CATALOGUE.values():
-            if not encoding.declares("identify_waves"):
-                continue
-            for named in encoding.hook("identify_waves")(pairs):
-                exact = waves.exactly(encoding.name, named) if named.step == 1 else None
-                if exact is None:
-                    continue
-                kind, worst = _arithmetic(values, exact, dtype)
-                how = how_printed(values, exact.frequencies, level * values, printed) if printed else ""
-                if worst <= waves.MAX_FREQUENCY_UNITS or how:
-                    found.append((named.fitted, worst, join_recipe(encoding.name, exact.keys), kind, how))
-        if found and min(found)[0] <= MAX_SURE_COST:
-            break
-    if not found:
-        return None
-    cost, worst, recipe, kind, how = min(found)
-    confidence = "sure" if len(values) >= MIN_SURE_FREQUENCIES and cost <= MAX_SURE_COST else "likely"
-    which = f"the exact one, rounded to {dtype}" if kind == "exact" else f"what {kind} arithmetic gives"
-    close = (f"each within {worst:g} ulp of {which}",) if worst else ()
-    equal = None if worst else 1.0
-    if worst > waves.MAX_FREQUENCY_UNITS and printed is not None:
-        equal, kind = 0.0, digits_text(*printed)
-        close = (f"each is the exact one {how} to {kind}",)
-    notes = ("the frequencies of its pairs (inv_freq), not a table", *close)
-    return Identification(recipe, confidence, None, equal, kind, notes, (), len(values), (array,))
-
-
-def _arithmetic(values: Floats, named: Named, dtype: str) -> tuple[str, float]:
-    """Return the arithmetic that gives the frequencies, and by how many units at most they differ from it."""
-    ways = [("exact", named.frequencies)]
-    ways += [("float32", rounded(named.frequencies, "float32"))] if dtype != "float64" else []
-    size = unit(np.maximum(values, 2.0**-100), dtype)
-    gaps = [(float((np.abs(rounded(w, dtype) - values) / size).max()), kind) for kind, w in ways]
-    worst, kind = min(gaps, key=lambda gap: gap[0])
-    return kind, worst
-
 
 # Recipe, array, first column of the second pair, and its function.
 STYLES = (
@@ -149,7 +50,6 @@ STYLES = (
     ("sinusoidal:dim={width},base={base},order=sin-cos", "pe", 1, np.sin),
     ("rope:dim={width},base={base}", "sin", 1, np.sin),
 )
-BASES = (10000, 500000, 1000000, 100, 1000)
 # Widths that are compared in full, the roundest first; raised, few decimals of few rows take proportionally longer.
 MAX_WIDTHS = 64
 # Rows by which widths are chosen before all rows are compared.
@@ -389,7 +289,7 @@ def _identified(table: Tabular, positions: Floats | None = None) -> Identificati
         "the array is one row of the table": _as_rows(table), JOINED[0]: _of_matrices(table),
         "the array was reshaped, the values are in the same order": _reshaped(table),
         "column 0 numbers the rows and was left out": _without_numbers(table), ALONG_FIRST: along_first(table),
-        EXCHANGED: _exchanged_pair(table),
+        EXCHANGED: _exchanged_pair(table), **along_second(table),
     }  # fmt: skip
     for note, rows in others.items():
         found = None if rows is None else identify_waves(rows)
@@ -431,6 +331,17 @@ def _of_matrices(table: Tabular) -> Tabular | None:
         return None
     (a, b), (c, d) = np.moveaxis(floats(table.read(array.name), array.dtype), (-2, -1), (0, 1))
     return InMemory({"cos": a, "sin": c}) if (a == d).all() and (b == -c).all() else None
+
+
+def along_second(table: Tabular) -> dict[str, Tabular]:
+    """Return the sines and cosines of an array (n, 2, d), as Flax holds them, with words on it; {} of any other."""
+    (array, *more) = table.arrays or (None,)
+    if array is None or more or len(array.shape) != 3 or array.shape[1] != 2 or is_large(table):
+        return {}
+    a, b = np.moveaxis(floats(table.read(array.name), array.dtype), 1, 0)
+    first, other = ("cosines", "sines") if np.abs(a[0]).sum() > np.abs(b[0]).sum() else ("sines", "cosines")
+    both = {"cos": a, "sin": b} if first == "cosines" else {"cos": b, "sin": a}
+    return {f"axis 1 holds the {first}, then the {other}": InMemory(both)}
 
 
 def _without_numbers(table: Tabular) -> Tabular | None:
@@ -836,6 +747,8 @@ def structure_notes(name: waves.WaveName) -> Iterator[str]:
     if measured.reading.is_angles and measured.reading.layout != "angles":
         yield f"each angle stands twice ({'half-split' if measured.reading.layout == 'angles-half' else 'interleaved'})"
     yield from _units(float(name.step))
+    if measured.pairs.count == 1 and name.step != 1:
+        yield f"one turn takes {2 * np.pi / abs(measured.pairs.steps[0]):.6g} rows"
     if name.named.keys.get("base") == "1":
         yield "every frequency is 1: all pairs are the same"
     is_plain = CATALOGUE[name.encoding].family is Family.ROTARY and name.named.keys.keys() <= {"dim", "base"}
@@ -859,6 +772,10 @@ def structure_notes(name: waves.WaveName) -> Iterator[str]:
         yield f"every value is {ratio:.6g} times the recipe's (attention factor)"
 
 
+# Radians by which a turn may be off that of a whole number of degrees taken for radians.
+MAX_DEGREES_GAP = 1e-5
+
+
 def _period_words(measured: Measured) -> str:
     """Return the period of the only pair, and where its angle jumps, as where hours begin again."""
     signal, rows = measured.signal, measured.signal.rows
@@ -868,8 +785,11 @@ def _period_words(measured: Measured) -> str:
     usual = np.median(steps)
     jumps = rows[1:][np.abs(steps - usual) > MAX_JUMP * usual]
     if len(jumps) > len(steps) // 8:
-        return "whose angle does not advance evenly"
-    where = f", whose angle jumps at {numbered('row', jumps)}" * bool(len(jumps))
+        return "the angle does not advance evenly"
+    where = f", the angle jumps at {numbered('row', jumps)}" * bool(len(jumps))
+    turns = ((k, abs((k + np.pi) % (2 * np.pi) - np.pi)) for k in range(2, 181) if 360 % k == 0)
+    degrees = next((k for k, radians in turns if abs(radians - usual) < MAX_DEGREES_GAP), 0)
+    where += f": {degrees} radians a row, as of {degrees} degrees that were taken for radians" * bool(degrees)
     return f"of period {2 * np.pi / usual:.6g} rows{where}"
 
 
@@ -883,10 +803,10 @@ def _measured_only(measured: Measured, nearest: waves.WaveName | None, explained
         return replace(NONE, nearly=explained)
     kind = "angles" if reading.is_angles else "cosines or sines" if reading.is_alone else PAIRS
     one, all_ = ("frequency", "frequencies") if reading.is_alone else ("pair", "pairs")
-    many = f"{pairs.count} {all_}" if pairs.count > 1 else f"1 {one} {_period_words(measured)}"
+    many = f"{pairs.count} {all_}" if pairs.count > 1 else f"1 {one}"
     layout = "complex" if measured.planes[0].part else reading.layout
     stands = "in one array" if reading.is_alone and layout == "split" else LAYOUT_WORDS.get(layout, layout)
-    text = f"{kind}, {many}, {stands}"
+    text = f"{kind}, {many}, {stands}" + f", {_period_words(measured)}" * (pairs.count == 1)
     if not reading.is_angles and abs(pairs.magnitude - 1) > 4 * pairs.magnitude_error:
         text += f", magnitude {pairs.magnitude:.4g}"
     if nearest is None:
@@ -933,12 +853,26 @@ def _frequencies(table: Tabular, found: Identification) -> tuple[str, ...]:
     return vector.arrays if same else ()
 
 
+# Further arrays that are identified, too: those of a second rotary table and its frequencies.
+MAX_OTHERS = 4
+
+
 def _others(found: Identification, table: Tabular, group: tuple[Plane, ...]) -> Identification:
     """Return an answer that names the arrays it does not speak of."""
     left = [a.name for a in table.arrays if a.name not in (*found.arrays, *_frequencies(table, found), "position")]
     if not left:
         return found
     zero = [name for name in left if all(map(is_zero, planes_of(table, table.array(name))))]
+    other = NONE
+    if len(left) <= MAX_OTHERS and not zero and not is_large(table):
+        other = identify(View(table, [table.array(name) for name in left]))
+        left = [name for name in left if other.confidence != "sure" or name not in other.arrays]
+    if other.confidence == "sure":
+        one, rest = (" and ".join(f"'{name}'" for name in some.arrays) for some in (found, other))
+        note = f"this is {one}; {rest} {'is' if len(other.arrays) == 1 else 'are'} {other.recipe}"
+        found = replace(found, notes=(note, *found.notes))
+    if not left:
+        return found
     listed = ", ".join(f"'{name}'" for name in left[:3]) + (f" and {len(left) - 3} more" if len(left) > 3 else "")
     note = f"not compared: {listed}" if zero != left else f"all values are zero: {listed}"
     doubt = found.confidence == "sure" and zero != left

@@ -21,8 +21,9 @@ from numpy.typing import NDArray
 
 from pecli.errors import PecliError
 from pecli.judge.description import factor_text, harmless
-from pecli.judge.located import ComputedRows, indices, located
+from pecli.judge.located import indices, located
 from pecli.judge.planes import Floats, Integers, effective_dtype, rounded
+from pecli.judge.rows import ComputedRows
 from pecli.judge.waves import LOW_TYPES
 from pecli.numbers.decimals import shortest
 from pecli.numbers.dtypes import GRIDS

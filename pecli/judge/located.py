@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import accumulate, permutations
-from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,13 +22,12 @@ from pecli.judge import orders
 from pecli.judge.description import MAX_ROOT_ERROR, MAX_ULP_NAMED, ROOTS, factor_text, value_words
 from pecli.judge.interpolation import LINEAR, interpolated
 from pecli.judge.planes import EPSILON, Floats, Integers, effective_dtype, reread, rounded, sample_rows, truncated, unit
-from pecli.numbers import rounding
+from pecli.judge.rows import MAX_HELD, Rows, count_of, floats, held, real_parts, rows_at, width_of, with_rows
 from pecli.numbers.blocks import in_blocks
 from pecli.numbers.decimals import shortest
 from pecli.numbers.dtypes import GRIDS, REAL, real_type
 from pecli.numbers.printing import figure, limit
 from pecli.tables.comparison import Finding
-from pecli.tables.views import ArrayView
 
 Values = Callable[[Floats], Floats]
 BLOCK_VALUES = 1 << 17  # values compared at once: 1 MiB in float64
@@ -38,7 +36,6 @@ FIT_VALUES = 1 << 14  # values that a function of the values is fitted to
 FIT_ROWS = 32  # first and last rows of a region among them
 KEY_VALUES = 1 << 22  # values by which rows are distinguished
 MAX_KEYS = 32  # columns among them, evenly spread
-MAX_HELD = 1 << 25  # values of an array that is read into memory; of a longer one only runs of rows are compared
 MAX_EXCHANGED = 1 << 22  # values of a table whose axes are exchanged in memory
 MAX_ULP = 2  # units of the largest expected value within which a value is the expected one; two roundings
 MAX_SINGLE_ULP = 8  # the same of float32 values that were computed in some steps
@@ -63,85 +60,10 @@ UNMASKED = ("constant", "exchanged", "negated")  # kinds of changes that infinit
 VAGUE = ("place", "rest", "rounding")  # kinds of findings that name no cause
 
 
-class ComputedRows(NamedTuple):
-    """An array whose rows a function gives, or that are in memory; views of files are used in the same way."""
-
-    name: str
-    shape: tuple[int, ...]
-    dtype: str
-    read: Callable[[int, int], NDArray[Any]]
-    lead: int = 1
-    axes: tuple[str, ...] = ()
-    values: NDArray[Any] | None = None
-
-
-Rows = ArrayView | ComputedRows
-
-
-def count_of(array: Rows) -> int:
-    """Return how many rows an array has."""
-    return math.prod(array.shape[: array.lead])
-
-
-def width_of(array: Rows) -> int:
-    """Return the real numbers of a row: a complex value is two."""
-    return math.prod(array.shape[array.lead :]) * (2 if array.dtype in REAL else 1)
-
-
-def floats(array: Rows, start: int, stop: int) -> Floats:
-    """Return rows as float64, (stop - start, width)."""
-    return _numbers(array, np.asarray(array.read(start, stop)))
-
-
-def _numbers(array: Rows, values: NDArray[Any]) -> Floats:
-    stored = array.dtype if values.dtype == np.uint16 else ""
-    return rounding.floats(values, stored).reshape(len(values), width_of(array)).astype(np.float64)
-
-
-def rows_at(array: Rows, rows: Integers) -> Floats:
-    """Return rows in any order; NaN for `UNKNOWN` and `NAN`, zeros for `ZERO`."""
-    found = np.where(rows == orders.ZERO, 0.0, np.nan)[:, None].repeat(width_of(array), 1)
-    known = np.flatnonzero((rows >= 0) & (rows < count_of(array)))
-    if isinstance(array, ComputedRows) and array.values is not None:
-        found[known] = _numbers(array, array.values[rows[known]])
-        return found
-    for at in (known[run] for run in orders.consecutive(rows[known])):
-        found[at] = floats(array, int(rows[at[0]]), int(rows[at[-1]]) + 1)
-    return found
-
-
-def with_rows(array: Rows, rows: NDArray[Any]) -> ComputedRows:
-    """Return an array of the same name, shape and type with these rows, (n, width)."""
-    return ComputedRows(array.name, array.shape, array.dtype, lambda a, b: rows[a:b], array.lead, array.axes, rows)
-
-
-def held(array: Rows) -> Rows:
-    """Return an array with its rows in memory, if it is not too long for that."""
-    if count_of(array) * width_of(array) > MAX_HELD:
-        return array
-    return with_rows(array, np.asarray(array.read(0, count_of(array))).reshape(count_of(array), -1))
-
-
 def _largest(values: Floats) -> float:
     """Return the size of the largest finite value."""
     sizes = np.abs(values)
     return float(sizes[np.isfinite(sizes)].max(initial=0.0))
-
-
-def _parts(a: Rows, b: Rows) -> list[tuple[Rows, Rows]]:
-    """Return two complex arrays as two pairs of real ones, the real and the imaginary parts; others as they are."""
-    if not {a.dtype, b.dtype} <= {*REAL}:
-        return [(a, b)]
-    name = a.name or b.name
-    return [(_part(a, name, part), _part(b, name, part)) for part in ("real", "imag")]
-
-
-def _part(array: Rows, name: str, part: str) -> Rows:
-    def read(start: int, stop: int) -> NDArray[Any]:
-        return np.asarray(getattr(np.asarray(array.read(start, stop)), part))
-
-    own, values = f"{name}.{part}".lstrip("."), read(0, count_of(array)) if isinstance(array, ComputedRows) else None
-    return ComputedRows(own, array.shape, REAL[array.dtype], read, array.lead, array.axes, values)
 
 
 @dataclass(eq=False)
@@ -208,8 +130,8 @@ class ArrayPair:
         near = MAX_ULP * 2 * max(EPSILON[actual], EPSILON[expected], 0 if how == "stored" else DOUBLE)
         near *= self.scale
         if how == "single":
-            largest = max(self.scale, _largest(self.sample[0]))
-            near = max(near, MAX_SINGLE_ULP * 2 * EPSILON["float32"] * largest, self.phases)
+            single = MAX_SINGLE_ULP * 2 * EPSILON["float32"] * max(self.scale, _largest(self.sample[0]))
+            near = max(near, min(single, MAX_NOISE * self.scale), self.phases)
         noise = float(limit(MAX_NOISE * self.scale, 2)) * (how == "noise")
         return max(near, noise) if noise < _largest(self.sample[0]) else near  # smaller values could be any others
 
@@ -434,7 +356,7 @@ def located(both: Iterable[tuple[Rows, Rows]]) -> list[Finding]:
     Where shapes differ, the last axis counts columns and all others rows.
     """
     many = [(held(a), held(b)) for a, b in both if min(map(math.prod, (a.shape, b.shape)))]
-    pairs = [ArrayPair(*parts) for one in many for parts in _parts(*one)]
+    pairs = [ArrayPair(*parts) for one in many for parts in real_parts(*one)]
     with np.errstate(all="ignore"):
         differing = [pair for pair in pairs if not pair.same_shape or pair.overview.unequal]
         large = [p for p in differing if not p.same_shape or p.overview.largest > p.within("effective")]
@@ -560,22 +482,27 @@ def place(pair: ArrayPair) -> Finding:
     name = f"{pair.name} " if pair.name else ""
     if not pair.same_shape:
         return Finding("place", f"{name}has the shape {pair.actual.shape} where {pair.expected.shape} was expected")
+    pair.set_near(pair.within("single"))
     seen = pair.overview
     printed = printed_digits(pair.sample[0], EPSILON[pair.stored]) if pair.stored else None
     why = ", no more than rounding may leave: harmless" * bool(pair.stored and (seen.rows <= pair.slack).all())
-    if printed and how_printed(*pair.sample, EPSILON[pair.stored] * np.abs(pair.sample[1]), printed):
+    if (
+        printed
+        and seen.largest > 0.1 ** printed[0] / 8
+        and how_printed(*pair.sample, EPSILON[pair.stored] * np.abs(pair.sample[1]), printed)
+    ):
         why = f": its values have {digits_text(*printed)}"
     if why:
-        return Finding("rounding", f"{name}differs by at most {limit(seen.largest, 2)}{why}")
+        most = seen.largest + EPSILON[pair.stored] / 2 * pair.scale * (pair.expected.dtype != pair.actual.dtype)
+        return Finding("rounding", f"{name}differs by at most {limit(most, 2)}{why}")
     if math.isinf(seen.largest) and (where := _region(pair, seen, np.finfo(float).max)) != _region(pair, seen):
         return Finding("place", f"{name}differs by NaN or infinity in {where}; {seen.unequal:,} values differ in all")
     size = "by NaN or infinity" if math.isinf(seen.largest) else f"by at most {limit(seen.largest, 2)}"
     worst = f"{size} at {pair.at(*seen.worst)}"
     if distances := _distances(pair):
         return Finding("place", f"{name}differs {distances} ({seen.unequal:,} values)")
-    rows, fewer = (seen.index(pair, near)[:-1] for near in (0.0, pair.near))
-    shorter = any(len(some) < len(every) for some, every in zip(fewer, rows, strict=True))
-    if seen.beyond and pair.near >= MAX_NOISE * pair.scale and shorter:
+    every, fewer = (seen.index(pair, near) for near in (0.0, pair.near))
+    if seen.beyond and any(len(a) < len(b) == n for a, b, n in zip(fewer, every, pair.sides, strict=True)):
         far = f"by more than {figure(pair.near, 2)} in {_region(pair, seen, pair.near)}"
         return Finding("place", f"{name}differs {far}, {worst} ({seen.beyond:,} values)")
     return Finding("place", f"{name}differs in {_region(pair, seen)}, {worst} ({seen.unequal:,} values)")

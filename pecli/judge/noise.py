@@ -6,9 +6,9 @@ import math
 
 import numpy as np
 
-from pecli.judge.located import floats as read_floats
 from pecli.judge.orders import numbered
 from pecli.judge.planes import Floats, Plane, is_zero, planes_of
+from pecli.judge.rows import floats as read_floats
 from pecli.spec.tabular import InMemory, Tabular
 from pecli.tables.comparison import Finding
 from pecli.tables.views import ArrayView

@@ -251,6 +251,7 @@ def _edited(found: Integers, count: int, unit: str) -> tuple[str, Integers] | No
             continue
         end, put, gap = run.first == n, sum(one.places for one in pending), run.target - expected
         again = gap < 0 and run.target == 0 and run.last == n - 1
+        ends_again = run.last == n - 1 and run.places == -gap and not again
         overwritten = gap == put or (end and 0 < put <= gap)
         if run.step == -1 or (put and gap and not overwritten) or (gap < 0 and put_twice):
             return None
@@ -268,7 +269,9 @@ def _edited(found: Integers, count: int, unit: str) -> tuple[str, Integers] | No
                 parts.append(_filled(one, unit))
         if gap < 0:
             put_twice = True
-            twice = f"{span(run.target, expected - 1, unit)} {_are(-gap)} repeated"
+            which = span(run.target, expected - 1, unit)
+            twice = f"{which} {_are(-gap)} repeated"
+            twice = f"{span(run.first, n - 1, unit)} repeat{'s' * (gap == -1)} {which}" if ends_again else twice
             parts.append(f"{units_from(run.first, unit)} start again at {unit} 0" if again else twice)
         elif gap and run.first == 0:
             left_out = True
@@ -281,7 +284,7 @@ def _edited(found: Integers, count: int, unit: str) -> tuple[str, Integers] | No
             return None
         if end and put and gap > put:
             parts.append(f"{span(expected + put, count - 1, unit)} {_are(gap - put)} missing")
-        if gap != put and run.first and not end and not again:
+        if gap != put and run.first and not end and not again and not ends_again:
             moved = f"have moved {'up' if (by := run.first - run.target) < 0 else 'down'} by {abs(by)}"
             parts.append(f"later {plural(unit)} {moved if by else 'are in their places'}")
         expected, pending = run.target + run.places, []

@@ -662,6 +662,13 @@ def _frequencies(x: Floats, eps: float) -> tuple[Floats, Floats]:
     return steps, errors
 
 
+def _fits(rows: Integers, values: Floats, step: float) -> bool:
+    """Whether a wave of some radians a row gives a column, whatever its phase."""
+    waves = np.stack([np.cos(step * rows), np.sin(step * rows)], axis=1)
+    left = values - waves @ np.linalg.lstsq(waves, values, rcond=None)[0]
+    return bool(np.std(left) <= MAX_WAVE_GAP * np.abs(values).max())
+
+
 def follows_waves(measured: Measured) -> bool:
     """Whether waves, or angles, with one position per row explain nearly all sampled values of some rows."""
     signal, reading = measured.signal, measured.reading
@@ -669,8 +676,12 @@ def follows_waves(measured: Measured) -> bool:
     if len(signal.rows) < MIN_LONE_ROWS or measured_pairs < (MIN_WAVES if reading.is_alone else 1):
         return False
     if reading.is_alone:
-        # its component was fitted to the values, but for columns too slow for that; to a few numbers anything fits
-        return bool(2 * np.count_nonzero(reading.cos) > reading.cos.size)
+        if 2 * np.count_nonzero(reading.cos) <= reading.cos.size:  # to a few numbers anything fits
+            return False
+        fits = [
+            _fits(measured.rows, reading.cos[:, k], signal.steps[k]) for k in np.flatnonzero(np.isfinite(signal.errors))
+        ]
+        return bool(np.mean(fits) >= MIN_WAVES)
     rows = (signal.rows - signal.reference)[:, None]
     if reading.is_angles:
         shown = reading.cos[np.searchsorted(measured.rows, signal.rows)]

@@ -1,5 +1,7 @@
 """What unseen tables of other people taught: each was silent or false once."""
 
+from pathlib import Path
+
 import h5py
 import numpy as np
 import pytest
@@ -264,7 +266,7 @@ def test_points_beside_their_features_are_found(ask):
 def test_a_period_of_hours_that_begins_again_is_measured_within_a_day(ask):
     hours = np.tile(np.arange(24), 3) / 23 * 2 * np.pi
     np.savez("hours.npz", sin=np.sin(hours), cos=np.cos(hours))
-    ask("identify", "hours.npz").says("1 pair of period 23 rows, whose angle jumps at rows 24 and 48")
+    ask("identify", "hours.npz").says("1 pair, in two arrays, of period 23 rows, the angle jumps at rows 24 and 48")
 
 
 def test_one_wrong_value_of_a_worked_example_is_found(ask):
@@ -305,3 +307,148 @@ def test_one_damaged_value_of_cosines_alone_is_found(ask):
 def test_cosines_and_sines_with_exchanged_axes_are_one_table(ask):
     np.savez("rope.npz", **{name: values.T for name, values in cache(angles(300, 64, 5e5)).items()})
     ask("identify", "rope.npz").says("rope:dim=64,base=500000,len=300 (sure", "rows and columns are exchanged")
+
+
+def cyclic(path, turns):
+    """Write sine and cosine of some turns as two columns."""
+    angles = 2 * np.pi * np.asarray(turns)
+    lines = [f"{sin!r},{cos!r}" for sin, cos in zip(np.sin(angles).tolist(), np.cos(angles).tolist(), strict=True)]
+    Path(path).write_text("\n".join(["day_sin,day_cos", *lines]) + "\n")
+
+
+@pytest.mark.parametrize(("turns", "said"), [
+    (np.arange(1, 367) / 365, "a period of 365 rows where 365.25 were expected"),
+    (np.arange(11, 377) / 365.25, "every angle is ahead by 10 rows (0.172 radians)"),
+    (np.arange(0, 366) / 365.25, "every angle is behind by 1 row (0.0172 radians)"),
+    (np.arange(1, 367) / 365.25, "same"),
+    (np.round(np.arange(1, 367) + 0.3 * np.sin(np.arange(366) * 99), 2) / 365.25, "angles are off by up to 0.0052 radians (0.3"),
+])  # fmt: skip
+def test_another_period_or_start_of_a_day_is_told(ask, turns, said):
+    cyclic("have.csv", turns)
+    cyclic("want.csv", np.arange(1, 367) / 365.25)
+    ask("compare", "have.csv", "want.csv").says(said)
+
+
+def test_one_turn_of_a_pair_is_told_in_rows(ask):
+    cyclic("hours.csv", np.arange(24) / 23)
+    ask("identify", "hours.csv").says("one turn takes 23 rows")
+    angles = 15.0 * np.arange(24)
+    np.save("degrees.npy", np.stack([np.sin(angles), np.cos(angles)], 1).round(6))
+    ask("identify", "degrees.npy").says("15 radians a row, as of 15 degrees that were taken for radians")
+
+
+@pytest.mark.parametrize(("times", "own"), [(1, "i"), (2, "2i")])
+def test_an_exponent_of_each_column_of_detr_is_named(ask, times, own):
+    n, (y, x) = 32, np.indices((12, 10)) + 1
+    w = 10000.0 ** (-times * np.arange(n) / n)
+    parts = [at[..., None] / (side + 1e-6) * 2 * np.pi * w for at, side in ((y, 12), (x, 10))]
+    for part in parts:
+        part[..., ::2], part[..., 1::2] = np.sin(part[..., ::2]), np.cos(part[..., 1::2])
+    np.save("pos.npy", np.concatenate(parts, -1).reshape(120, 64).astype("float32"))
+    said = f"sine and cosine of a pair have different frequencies: temperature^({own}/n) in column i"
+    ask("compare", "pos.npy", "detr:dim=64,grid=12x10,normalize=true").says(said)
+
+
+@pytest.mark.parametrize(("coordinates", "factor", "extent", "said"), [
+    (lambda x: x, 1, "", "the factor 2 pi is missing"),
+    (lambda x: x, np.pi, "", "the angles are pi B x"),
+    (lambda x: 2 * x - 1, 2 * np.pi, "", "the coordinates were moved from 0 .. 1 to -1 .. 1"),
+    (lambda x: x, 2 * np.pi, ",extent=1", "coordinates lie in 0 .. 1 where -1 .. 1 was expected"),
+    (lambda x: 4 * x, 2 * np.pi, ",extent=4", "coordinates are not divided by the extent"),
+])  # fmt: skip
+def test_features_of_points_with_another_factor_are_told(ask, coordinates, factor, extent, said):
+    rng = np.random.default_rng(1)
+    b, x = rng.normal(0, 2, (16, 2)).round(6), rng.uniform(0, 1, (40, 2)).round(6)
+    np.save("b.npy", b)
+    np.save("x.npy", x * float(extent[-1:] or 1))
+    angles = factor * coordinates(x) @ b.T
+    np.save("features.npy", np.concatenate([np.sin(angles), np.cos(angles)], 1).astype("float32"))
+    recipe = f"fourier:dim=32,matrix=b.npy,points=x.npy,point-axes=2{extent}"
+    ask("compare", "features.npy", recipe).says(f"different: {said}")
+
+
+def test_reciprocals_of_frequencies_are_named_with_their_scaling(ask):
+    np.save("freqs.npy", (500000.0 ** (np.arange(32) / 32)).astype("float32"))
+    ask("identify", "freqs.npy").says("rope:dim=64,base=500000 (sure", "the reciprocals of its frequencies")
+
+
+def test_frequencies_of_which_some_are_other_numbers_are_found(ask):
+    w = (1e6 ** (-np.arange(64) / 64)).astype("float32")
+    w[40:] = np.float32(2.0) ** np.random.default_rng(0).integers(-100, 90, 24)
+    np.save("inv_freq.npy", w)
+    ask("identify", "inv_freq.npy").says("nearly rope:dim=128,base=1000000: frequencies 40 to 63 hold other numbers")
+    ask("compare", "inv_freq.npy", "rope:dim=128,base=1000000").says("different: frequencies 40 to 63 hold other")
+
+
+def test_negative_frequencies_are_called_so(ask):
+    w = 1.1 * 10000.0 ** (-np.arange(32) / 31)
+    w[30:] *= -1
+    np.save("inv_freq.npy", w)
+    ask("compare", "inv_freq.npy", "rope:dim=64").says("different: frequencies 30 and 31 are negative")
+
+
+def test_slopes_times_a_factor_are_found(ask):
+    slopes = 2.0 ** (-8 * np.arange(1, 33) / 32)
+    np.save("decay.npy", (0.7 * slopes).astype("float32").reshape(32, 1, 1))
+    ask("identify", "decay.npy").says("nearly alibi:heads=32: all values are 0.7 times the expected ones")
+
+
+def test_sines_and_cosines_along_the_second_axis_are_read(ask):
+    a = np.outer(np.arange(200), 10000.0 ** (-np.arange(16) / 16))
+    a = np.concatenate([a, a], 1)
+    np.save("positions.npy", np.stack([np.sin(a), np.cos(a)], 1).astype("float32"))
+    said = "axis 1 holds the sines, then the cosines"
+    ask("identify", "positions.npy").says("rope:dim=32,len=200,layout=half", said)
+    ask("compare", "positions.npy", "rope:dim=32,base=500000").says(f"different: {said}", "base 10000 where 500000")
+
+
+def test_two_caches_in_one_file_are_both_named(ask):
+    both = {}
+    for name, base in (("local", 10000.0), ("global", 1e6)):
+        a = np.outer(np.arange(64), base ** (-np.arange(16) / 16))
+        both |= {f"cos_{name}": np.cos(a).astype("float32"), f"sin_{name}": np.sin(a).astype("float32")}
+    np.savez("both.npz", **both)
+    said = "this is 'cos_local' and 'sin_local'; 'cos_global' and 'sin_global' are rope:dim=32,base=1000000"
+    ask("identify", "both.npz").says("rope:dim=32,len=64 (sure", said)
+
+
+def test_lost_decimal_points_are_found(ask):
+    table = sinusoid(20, 6).round(3)
+    lines = [[f"{value:.3f}" for value in row] for row in table]
+    for row, column in [(1, 0), (4, 0), (9, 1), *((row, 5) for row in range(10, 16))]:
+        lines[row][column] = f"{round(1000 * table[row, column])}"
+    Path("table.csv").write_text("\n".join(",".join(line) for line in lines) + "\n")
+    said = "9 values lack their decimal point, such as 841 in row 1, column 0 for 0.841"
+    ask("identify", "table.csv").says(f"nearly sinusoidal:dim=6: {said}")
+    ask("compare", "table.csv", "sinusoidal:dim=6").says(f"different: {said}")
+
+
+def test_evenly_spaced_bands_are_recognised(ask):
+    x = np.linspace(-1, 1, 60)
+    parts = [f(k * x) for k in np.linspace(1, 32, 6) for f in (np.sin, np.cos)]
+    np.save("features.npy", np.stack([x, *parts], 1).astype("float32"))
+    ask("identify", "features.npy").says("nerf:bands=6,grid=60,include-input=first,pi=false,spacing=linear (sure")
+
+
+def test_exponents_over_the_turning_columns_are_told(ask):
+    w = np.zeros(64)
+    w[:16] = 10000.0 ** (-np.arange(16) / 16)
+    a = np.outer(np.arange(100), w)
+    np.savez("cache.npz", cos=np.cos(a).astype("float32"), sin=np.sin(a).astype("float32"))
+    said = "different: exponents over the 32 columns that turn where 128 was expected: as base"
+    ask("compare", "cache.npz", "rope:dim=128,scaling=proportional,partial=0.25").says(said)
+
+
+def test_a_rotary_cache_quantised_to_int8_is_found(ask):
+    a = np.outer(np.arange(256), 500000.0 ** (-np.arange(32) / 32))
+    np.savez(
+        "cache.npz", **{k: (np.rint(f(a) * 127) / 127).astype("float32") for k, f in (("cos", np.cos), ("sin", np.sin))}
+    )
+    ask("identify", "cache.npz").says("nearly rope:dim=64,base=500000: all values are quantised to int8")
+
+
+def test_columns_that_agree_within_rounding_are_not_said_to_differ(ask):
+    changed = (sinusoid(100, 64) + 4e-8).astype("float32")
+    changed[:, 1::2] = np.cos(np.arange(100)[:, None] * np.linspace(0.9, 0.3, 32) ** 3)
+    np.save("table.npy", changed)
+    ask("compare", "table.npy", "sinusoidal:dim=64").says("every second column from column 1 on")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from fractions import Fraction
+from functools import partial
 from typing import Annotated
 
 from pecli.encodings.shared.deferred import Integers, np
@@ -12,6 +14,7 @@ from pecli.encodings.shared.parameters import THETA, Dim, conventions, share
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import CONTEXT, ONE, geometric
 from pecli.spec.declaration import Facts, Family, Param, encoding
+from pecli.spec.hooks import Change
 from pecli.spec.plans import Band, Coordinate, Waves
 
 
@@ -21,7 +24,7 @@ from pecli.spec.plans import Band, Coordinate, Waves
     facts=Facts(beyond="ends", longest="prod(grid)"),
     example="detr:dim=8,grid=6x8",
     place=7,
-    hooks={"identify_axes": "pecli.encodings.shared.identify_grids:detr"},
+    hooks={"identify_axes": "pecli.encodings.shared.identify_grids:detr", "mistakes": ":mistakes"},
     presets=(conventions("absolute", "detr"),),
 )
 def detr(
@@ -117,3 +120,12 @@ def _counted(lattice: Lattice, side: int, inside: tuple[int, ...], normalize: bo
         return np.where(other(rows) < limit, np.minimum(own(rows), last - 1) + first, 0)
 
     return Coordinate(counts, index, unit)
+
+
+def mistakes(keys: Mapping[str, str]) -> Iterator[Change]:
+    """Yield exponents that are written without the floor division of the column's number."""
+    from pecli.encodings.absolute.sinusoidal.identify import APART, by_column
+
+    for times, own in ((1, "i"), (2, "2i")):
+        text = f"{APART}: temperature^({own}/n) in column i of n of an axis, where 2 (i // 2)/n was expected"
+        yield Change("exponent", text, waves=partial(by_column, times))

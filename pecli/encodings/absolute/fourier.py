@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
@@ -13,7 +13,9 @@ from pecli.encodings.shared import grids, trained
 from pecli.encodings.shared.deferred import dd, np, seeded
 from pecli.encodings.shared.parameters import MODEL_WIDTH, WIDEST, Seed
 from pecli.errors import BadParameter
+from pecli.numbers.decimals import CONTEXT, TAU, number_text
 from pecli.spec.declaration import Facts, Family, Param, encoding
+from pecli.spec.hooks import Change
 from pecli.spec.plans import Band, Cross, Domain, Fixed, Waves
 
 # A drawn factor is sigma times a whole multiple of 2^-40.
@@ -31,6 +33,7 @@ LARGEST_POSITIVE = Fraction(1, 1 << 63)
     facts=Facts(relative="rotation", cost="n * dim + dim // 2"),
     example="fourier:dim=8,sigma=0.1",
     place=11,
+    hooks={"mistakes": ":mistakes"},
 )
 def fourier(
     *,
@@ -143,3 +146,39 @@ def _stored(factors: Factors, unit: Fraction) -> Callable[[int, int], dd.DoubleD
         return dd.DoubleDouble(flat.hi.reshape(shape), flat.lo.reshape(shape))
 
     return values
+
+
+# Digits of numbers that are written for a mistake: more than those of float32.
+MISTAKEN_DIGITS = 12
+
+
+def mistakes(keys: Mapping[str, str]) -> Iterator[Change]:
+    """Yield other factors of the angle than 2 pi, and coordinates of points that lie in another range than expected."""
+    factor = "matrix" if "matrix" in keys else "sigma"
+    for text, divisor in (
+        ("the factor 2 pi is missing: the angles are B x where 2 pi B x was expected", TAU),
+        ("the angles are pi B x where 2 pi B x was expected", Decimal(2)),
+    ):
+        yield Change("factor", text, {factor: _listed(CONTEXT.divide(x, divisor) for x in _numbers(keys[factor]))})
+    if "points" not in keys:
+        return
+    points = _numbers(keys["points"])
+    if "extent" not in keys:
+        moved = _listed(2 * x - 1 for x in points)
+        yield Change("points", "the coordinates were moved from 0 .. 1 to -1 .. 1 (2 x - 1)", {"points": moved})
+        return
+    sizes = grids.per_side("extent", _numbers(keys["extent"]), int(keys.get("point-axes", "1")))
+    shares = [CONTEXT.divide(x, sizes[k % len(sizes)]) for k, x in enumerate(points)]
+    for text, own in (
+        ("coordinates lie in 0 .. 1 where -1 .. 1 was expected: x / extent for 2 x / extent - 1", shares),
+        ("coordinates are not divided by the extent", points),
+    ):
+        yield Change("points", text, {"points": _listed(own), "extent": None})
+
+
+def _numbers(text: str) -> tuple[Decimal, ...]:
+    return tuple(map(Decimal, text.split("+")))
+
+
+def _listed(numbers: Iterable[Decimal]) -> str:
+    return "+".join(number_text(round(x, MISTAKEN_DIGITS)) for x in numbers)

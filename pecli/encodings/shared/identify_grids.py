@@ -237,4 +237,5 @@ def nerf(axes: Axes) -> Iterator[Named]:
     orders, scales = ("in-turn", "by-frequency", "sin-cos", "by-axis"), (np.pi, 1.0, 2 * np.pi)
     for own, scale, inputs in features(axes, orders, scales, usual) if axes.layout == "columns" else ():
         own |= {} if scale == np.pi else {"pi": "false"} if scale == 1 else {"scale": "2"}
-        yield Named(own, np.empty(0), fitted=0.5, inputs=inputs)
+        for more in ({}, {"spacing": "linear"}):
+            yield Named({**own, **more}, np.empty(0), fitted=0.5 + len(more), inputs=inputs)

@@ -14,7 +14,7 @@ import numpy as np
 from pecli.numbers.decimals import CONTEXT, decimal_of, digits, number_text, power
 from pecli.spec.hooks import Change, parameter_text
 from pecli.spec.measured import PUBLISHED_BASES, TURN, Named, Pairs, plain_digits
-from pecli.spec.plans import Waves
+from pecli.spec.plans import Band, Waves
 
 # Digits that a measured amplitude counts at most.
 MAX_SCALE_DIGITS = 4
@@ -125,30 +125,31 @@ def mistakes(keys: Mapping[str, str]) -> Iterator[Change]:
         text = f"{APART}: column j has exponent {own} where 2 (j // 2)/d was expected"
         if is_halved:
             text = f"{APART}: exponents {2 * times}i/d and ({2 * times}i + {times})/d where 2i/d was expected of both"
-        yield Change("exponent", text, waves=partial(_by_column, times))
+        yield Change("exponent", text, waves=partial(by_column, times))
     text = "the exponent of pair i is 2 (i // 2)/d where 2i/d was expected: each frequency stands in two pairs"
     yield Change("exponent", text, waves=partial(_same_frequency, 2))
     text = "integer division in the exponent: every pair has the same frequency, 1"
     yield Change("exponent", text, waves=partial(_same_frequency, 1 << 20))
 
 
-def _by_column(times: int, waves: Waves) -> Waves:
+def by_column(times: int, waves: Waves) -> Waves:
     """Return waves whose columns each have a frequency of their own, base^(-times j / d), j counting sines and cosines.
 
-    These alternate, whatever their order in the array is.
+    These alternate, whatever their order in the array is; of several axes each has its own.
     """
-    (band,) = waves.bands
-    if len(band.frequencies) < 2 or band.sin is None or band.cos is None:
-        return waves
-    ratio = CONTEXT.divide(decimal_of(band.frequencies[1]), decimal_of(band.frequencies[0]))
-    parts, cosines_first = [], (band.cos.start or 0) < (band.sin.start or 0)
-    for part in ("sin", "cos"):
-        first = decimal_of(band.frequencies[0])
-        odd = (part == "cos") != cosines_first
-        powers = (Fraction(times * (2 * k + odd), 2) for k in range(len(band.frequencies)))
-        frequencies = tuple(CONTEXT.multiply(first, power(ratio, one)) for one in powers)
-        parts.append(band._replace(frequencies=frequencies, sin=band.sin if part == "sin" else None,
-                             cos=band.cos if part == "cos" else None))  # fmt: skip
+    parts = list[Band]()
+    for band in waves.bands:
+        if len(band.frequencies) < 2 or band.sin is None or band.cos is None:
+            return waves
+        ratio = CONTEXT.divide(decimal_of(band.frequencies[1]), decimal_of(band.frequencies[0]))
+        cosines_first = (band.cos.start or 0) < (band.sin.start or 0)
+        for part in ("sin", "cos"):
+            first = decimal_of(band.frequencies[0])
+            odd = (part == "cos") != cosines_first
+            powers = (Fraction(times * (2 * k + odd), 2) for k in range(len(band.frequencies)))
+            frequencies = tuple(CONTEXT.multiply(first, power(ratio, one)) for one in powers)
+            parts.append(band._replace(frequencies=frequencies, sin=band.sin if part == "sin" else None,
+                                       cos=band.cos if part == "cos" else None))  # fmt: skip
     return replace(waves, bands=tuple(parts))
 
 

@@ -294,7 +294,9 @@ def differences(have: Mapping[str, str], want: Mapping[str, str]) -> list[str]:
             text = f"{name} scaling ({_numbers(own)}{longer}) where none was expected"
         found.append(text)
     else:
-        found += [_other_base(str(base), str(meant))] if base != meant else []
+        over = f"exponents over the {_rotary_width(have)} columns that turn where {want['dim']} was expected: as "
+        of_turning = name == "proportional" and is_whole and round(width) == _rotary_width(have)
+        found += [over * of_turning + _other_base(str(base), str(meant))] if base != meant else []
         for key in dict.fromkeys((*other, *own)):
             if own.get(key) != other.get(key):
                 found.append(f"{key} {_number(own, key)} where {_number(other, key)} was expected")
