@@ -286,7 +286,8 @@ def _described_printed(actual: Tabular, expected: Table) -> list[Finding]:
     hiding = "float32" if min(digits)[0] >= HIDING["float32"] else "float16"
     seen = InMemory({name: values.astype(hiding) for name, values in arrays.items()})
     compared = compare_tables(seen, expected)
-    findings = wave_differences(seen, expected, compared) or grid_differences(seen, expected, compared) or []
+    findings = wave_differences(seen, expected, compared) or grid_differences(seen, expected, compared)
+    findings = findings or bias_differences(seen, expected, compared) or []
     return [one for one in findings if one.kind not in (*VAGUE, "type", "arithmetic")]
 
 
@@ -492,6 +493,8 @@ def _described(actual: Tabular, table: Table, found: Comparison) -> list[Finding
         return listed
     findings = wave_differences(actual, table, found) or grid_differences(actual, table, found)
     findings = findings or bias_differences(actual, table, found) or _mistaken(actual, table)
+    if findings and findings[0].kind == "factor" and table.source.encoding.family is Family.BIAS:
+        findings = _described_printed(actual, table) or findings  # of few digits, slopes that have a name
     narrower = sum(a.shape[-1] for a in actual.arrays if a.shape) < sum(a.shape[-1] for a in table.arrays if a.shape)
     kinds = [one.kind for one in findings]
     several = len(kinds) - kinds.count("rounding") > 1
@@ -662,7 +665,7 @@ def _located(actual: Tabular, expected: Tabular, *, tensors: bool = False) -> li
     random = [] if of_points else random_parts(actual)  # features of any points look drawn at random
     if random := [part for part in random if part not in random_parts(expected)]:
         return [*(Finding("random", random_words(part)) for part in random), *findings]
-    if whole := noise(pairs) or _one_row(pairs) or _remade(pairs):
+    if whole := noise(pairs) or _one_row(pairs) or _remade(pairs) or _unlike_halves(pairs):
         return [whole, *findings]
     named = list[Finding]()
     if isinstance(expected, Table):
@@ -861,6 +864,26 @@ def _one_row(pairs: list[tuple[ArrayView, ArrayView]]) -> Finding | None:
     values = ([read_floats(view, 0, view.rows) for view in pair] for pair in pairs)
     have, want = zip(*([(rows == rows[:1]).all() for rows in pair] for pair in values), strict=True)
     return Finding("rows", "every row is the same") if all(have) and not all(want) else None
+
+
+def _unlike_halves(pairs: list[tuple[ArrayView, ArrayView]]) -> Finding | None:
+    """Return that half of the columns of a cache do not repeat the other half, which is right; else None."""
+    if not pairs or max(v.rows * v.row_size for pair in pairs for v in pair) > MAX_LONE_VALUES:
+        return None
+    both = [[read_floats(view, 0, view.rows) for view in pair] for pair in pairs]
+    half = both[0][0].shape[1] // 2
+    halves = {
+        "{} half of the columns": (np.s_[:, :half], np.s_[:, half:]),
+        "{} column of each pair": (np.s_[:, ::2], np.s_[:, 1::2]),
+    }
+    for text, parts in halves.items():
+        if not all(y.shape == x.shape == (len(x), 2 * half) and (x[parts[0]] == x[parts[1]]).all() for y, x in both):
+            continue
+        right = [all(np.abs(y[part] - x[part]).max(initial=0) <= MAX_FIRST_GAP for y, x in both) for part in parts]
+        if right in ([True, False], [False, True]):
+            wrong, other = ("second", "first") if right[0] else ("first", "second")
+            return Finding("columns", f"the {text.format(wrong)} does not repeat the {other}, which is right")
+    return None
 
 
 def _remade(pairs: list[tuple[ArrayView, ArrayView]]) -> Finding | None:

@@ -452,3 +452,33 @@ def test_columns_that_agree_within_rounding_are_not_said_to_differ(ask):
     changed[:, 1::2] = np.cos(np.arange(100)[:, None] * np.linspace(0.9, 0.3, 32) ** 3)
     np.save("table.npy", changed)
     ask("compare", "table.npy", "sinusoidal:dim=64").says("every second column from column 1 on")
+
+
+@pytest.mark.parametrize(("layout", "said"), [
+    ("half", "the second half of the columns does not repeat the first, which is right"),
+    ("interleaved", "the first column of each pair does not repeat the second, which is right"),
+])  # fmt: skip
+def test_half_of_a_cache_that_follows_other_positions_is_told(ask, layout, said):
+    right = {name: np.asarray(array) for name, array in pecli.table(f"rope:dim=32,len=60,layout={layout}").items()}
+    np.savez("right.npz", **right)
+    part = np.s_[20:50, 16:] if layout == "half" else np.s_[20:50, ::2]
+    for name, values in right.items():
+        right[name] = values.copy()
+        right[name][part] = np.random.default_rng(0).permuted(values[part], axis=0)
+    np.savez("wrong.npz", **right)
+    ask("compare", "wrong.npz", "right.npz").says(f"different: {said}")
+
+
+def test_printed_slopes_counted_from_0_are_told(ask):
+    np.savetxt("slopes.csv", 2.0 ** (-np.arange(16) / 2), fmt="%.9g")
+    ask("compare", "slopes.csv", "alibi:heads=16").says(
+        "different: the slopes count heads from 0: the first slope is 1"
+    )
+
+
+def test_rows_that_end_with_a_repeat_have_no_later_rows(ask):
+    a = np.outer([*range(64), *range(32, 64)], 10000.0 ** (-np.arange(16) / 16))
+    np.savez("used.npz", cos=np.cos(a).astype("float32"), sin=np.sin(a).astype("float32"))
+    said = "rows 64 to 95 repeat rows 32 to 63"
+    ask("identify", "used.npz").says(f"nearly rope:dim=32,len=96: {said}").never("later rows")
+    ask("compare", "used.npz", "rope:dim=32").says(f"different: {said}").never("later rows")
