@@ -143,13 +143,14 @@ def _other_angles(pairs: Sequence[tuple[ArrayView, ArrayView]], steps: tuple[flo
 
     None where the values are no cosine and sine of one angle.
     """
-    both = (
-        [np.concatenate([read_floats(pair[k], 0, pair[k].rows) for pair in pairs], 1) for k in (0, 1)] if pairs else []
-    )
-    if len(steps) != 1 or not both or {one.shape[1] for one in both} != {2} or len({one.shape for one in both}) > 1:
+    if len(steps) != 1 or len({view.rows for pair in pairs for view in pair}) != 1:
+        return None
+    both = [np.concatenate([read_floats(pair[k], 0, pair[k].rows) for pair in pairs], 1) for k in (0, 1)]
+    if any(one.shape[1] != 2 for one in both):
         return None
     have, want = (one[:, 0] + 1j * one[:, 1] for one in both)
-    if max(np.abs(np.abs(one) - 1).max() for one in (have, want)) > MAX_ANGLE_GAP or len(have) < MIN_PERIOD_ROWS:
+    off = np.abs(np.abs(np.concatenate([have, want])) - 1)
+    if not (off <= MAX_ANGLE_GAP).all() or len(have) < MIN_PERIOD_ROWS:
         return None
     rows, ahead = np.arange(len(have)), np.unwrap(np.angle(have * want.conj()))
     step = float(np.median(np.angle(want[1:] * want[:-1].conj())))  # of either sign, as columns may be exchanged
