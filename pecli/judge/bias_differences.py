@@ -119,6 +119,7 @@ def _rounding(actual: Tabular, expected: Table, held: list[biases.Lines], compar
         tables[text] = Table(expected.source, other.extent(expected.positions), other)
     readings = [] if _is_part(compared) else biases.readings(actual, exchanged=True)
     exchanged = [biases.arrays_of(actual, lines) for lines in readings]
+    near: list[Finding] | None = None
     for note, table in tables.items():
         for kind in biases.types_of(held, expected.request.dtype):
             narrow = kind not in ("float64", "float32") or any(lines.integral for lines in held)
@@ -126,8 +127,13 @@ def _rounding(actual: Tabular, expected: Table, held: list[biases.Lines], compar
             for some in (held, *exchanged):
                 found = biases.fit_table(candidate, table.as_type(kind), some, kind)
                 if found is not None and not found.unexplained:
-                    findings = [Finding("axes", text) for text in (note, some[0].note) if text]
-                    return findings + list(_harmless(found, held, expected, kind, None if findings else compared))
+                    near = [Finding("axes", text) for text in (note, some[0].note) if text]
+                    near += _harmless(found, held, expected, kind, None if near else compared)
+                    if found.equal == 1.0:
+                        return near
+                    break
+        if near is not None:
+            return near
     return None
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import contextlib
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from pecli.errors import PecliError
 from pecli.spec.catalogue import CATALOGUE
 from pecli.spec.declaration import Family
 from pecli.spec.measured import PUBLISHED_BASES
+from pecli.spec.plans import Waves
 from pecli.spec.recipe import split_recipe
 from pecli.spec.tabular import InMemory, Tabular
 from pecli.tables.comparison import Comparison, Finding, Progress, compare_tables
@@ -135,7 +137,8 @@ def _reasons(table: Tabular, found: Identification) -> Iterator[str]:
             break
     few = few_values(table)  # as a mask has, and sines that were cut to integers
     if not said and not is_large(table) and (not few or _is_half_ones(table)):
-        alike = _resembled(table, found.usual or _usual(table))
+        base = _base_of(found.steps)
+        alike = _resembled(table, found.usual or _usual(table, base), base)
         only = {"decimals"} if few else {"value"} if _is_small(table) else set()
         said, findings = next((one for one in alike if not only or one[1][0].kind in only), ("", []))
     texts = [one.text for one in findings if one.kind not in (*VAGUE, "arrays")] if said else []
@@ -162,8 +165,16 @@ def _is_half_ones(table: Tabular) -> bool:
     return bool(2 * np.count_nonzero(ones) == ones.size)
 
 
-def _usual(table: Tabular) -> Iterator[str]:
-    """Yield what an unknown table is compared with, with the sizes that its shape gives."""
+def _base_of(steps: Sequence[float]) -> str:
+    """Return the published base that most of the faster pairs show, in a recipe; "" where they show none."""
+    w = np.array(steps[: max(3, len(steps) // 2)])
+    ratio = float(np.median(w[1:] / w[:-1])) if len(w) > 2 else 0.0
+    base = ratio ** -len(steps) if 0 < ratio < 1 else 0.0
+    return next((f"base={text}" for text in PUBLISHED_BASES if abs(base / float(text) - 1) < MAX_BASE_OFF), "")
+
+
+def _usual(table: Tabular, base: str) -> Iterator[str]:
+    """Yield what an unknown table is compared with, with the sizes that its shape gives and a base that it shows."""
     from pecli.judge.biases import MAX_HEADS, Lines
     from pecli.judge.identify import WAVES, few_values, is_cube
     from pecli.judge.planes import planes_of
@@ -183,7 +194,8 @@ def _usual(table: Tabular) -> Iterator[str]:
         return
     first, *more = shapes[0]
     if not is_cube(table):
-        yield from (*WAVES, *[f"rope:dim={more[-1]}"] * (more[-1] % 2 == 0))
+        own = (f"{text}{',' if ':' in text else ':'}{base}" if base else text for text in WAVES[:6])
+        yield from (*own, *WAVES[6:], *[f"rope:dim={more[-1]}"] * (more[-1] % 2 == 0))
     if few_values(table):  # a mask, or sines that were cut to integers
         return
     for tokens in (0, 1) if not is_cube(table) else ():
@@ -198,21 +210,43 @@ def _usual(table: Tabular) -> Iterator[str]:
         yield from (f"window:grid={height}x{first // height}" for height in heights)
 
 
-def _resembled(table: Tabular, recipes: Iterable[str]) -> Iterator[tuple[str, list[Finding]]]:
-    """Yield each recipe that a table differs from in a way with a name, and these differences."""
+def _resembled(table: Tabular, recipes: Iterable[str], base: str) -> Iterator[tuple[str, list[Finding]]]:
+    """Yield each recipe that a table differs from in a way with a name, and these differences, the nearest first."""
     from pecli.judge.explain import resemblance, slightly_off
     from pecli.tables.alignment import read_fitting, table_like
 
     tables, coarse = list[Table](), ("cast", "random", "values")  # by these alone a less usual base is known
+    bases = {"10000", base.removeprefix("base=")}
     for recipe in recipes:
         with contextlib.suppress(PecliError):  # of another size
             tables.append(table_like(read_fitting(recipe, table), table))
-    for rule in (slightly_off, resemblance):
+    apart = [(one, _distance(table, one)) for one in tables if isinstance(one.plan, Waves) and not one.plan.axes]
+    least = min((gap for _, gap in apart), default=math.inf)
+    if least < MAX_DISTANCE:  # others would take up to a second each
+        tables = [one for one, gap in apart if gap <= 2 * least]
+    for rule in (slightly_off, partial(resemblance, is_near=least < MAX_DISTANCE)):
         for expected in tables:
             if (findings := rule(table, expected)) is None:
                 return
-            if findings and (findings[0].kind in coarse or expected.source.keys().get("base", "10000") == "10000"):
+            if findings and (findings[0].kind in coarse or expected.source.keys().get("base", "10000") in bases):
                 yield expected.source.short, findings
+
+
+def _distance(table: Tabular, expected: Table) -> float:
+    """Return the median distance of values of some rows from those of a recipe; infinite of others and of one row."""
+    from pecli.judge.rows import floats
+    from pecli.tables.views import matched_views
+
+    pairs = matched_views(table, expected)
+    both = [[floats(view, 0, min(view.rows, SOME_ROWS)) for view in pair] for pair in pairs]
+    apart = [np.abs(y - x).ravel() for y, x in both if y.shape == x.shape and min(y.shape) > 1]
+    return float(np.nan_to_num(np.nanmedian(np.concatenate(apart)), nan=np.inf)) if apart else math.inf
+
+
+# Rows by which recipes are put in order, and the median distance of one that a table resembles.
+SOME_ROWS, MAX_DISTANCE = 64, 0.02
+# Relative error of a base that the pairs of a damaged table show.
+MAX_BASE_OFF = 0.02
 
 
 def _in_order(table: Tabular) -> Identification | None:

@@ -39,6 +39,8 @@ from pecli.tables.table import Table
 
 # Smallest share of sampled values that a reported description must give; a corrupted row in 30 still passes.
 MIN_SAMPLE = 0.97
+# Times as many values must differ from the expected ones as are left by a description of another table.
+MIN_FEWER = 3
 # Smallest share of all values that a reported description explains; below it, only the place is reported.
 MIN_EXPLAINED = 0.5
 # Rows of a table in which missing rows are looked for; their values are held in memory.
@@ -198,9 +200,19 @@ def _of_group(group: tuple[Plane, ...], want: Expected, found: Comparison) -> li
         return None
     name = with_blank_row(best.name) if want.named.blank else best.name
     name, total = waves.verified(name)
-    if total.explained < _least(name):
+    if total.explained < _least(name) or _explains_little(name, total, want):
         return None
     return list(_findings(best._replace(name=name), total, want, found))
+
+
+def _explains_little(name: waves.WaveName, total: Tally, want: Expected) -> bool:
+    """Whether a description leaves most of the values that differ from the expected ones, as of other faults."""
+    same = len(name.named.frequencies) == len(want.named.frequencies) and name.measured.reading.sin is not None
+    if not total.unexplained or not same or name.encoding != want.encoding:
+        return False
+    plain = replace(name, named=_structured(want, name.measured.pairs), phase="", start=want.start, step=want.step)
+    before = waves.verified(plain)[1].unexplained
+    return before != total.unexplained and before < MIN_FEWER * total.unexplained
 
 
 def _least(name: waves.WaveName) -> float:
@@ -352,7 +364,7 @@ def _by_frequencies(group: tuple[Plane, ...], w: Floats) -> list[Finding] | None
             continue
         own, meant = (_turning(signal, steps) for steps in (signal.steps, np.copysign(w, signal.steps)))
         known = np.abs(np.sort(pairs.steps) - np.sort(w)) <= WAVE_GAP * np.sort(w) + pairs.errors.min()
-        clearly = own >= MIN_SAMPLE and 2 * (1 - own) <= 1 - meant
+        clearly = own >= MIN_SAMPLE > meant and 2 * (1 - own) <= 1 - meant
         if clearly and known.mean() <= 0.5:  # pairs in another order are no other frequencies
             return [Finding("frequency", _series_words(pairs.at(waves.LEVELS["float32"]), w))]
     return None

@@ -24,7 +24,15 @@ from pecli.judge.difference import (
     position_words,
     wave_differences,
 )
-from pecli.judge.frequencies import MAX_FREQUENCY_DIGITS, identify_vector
+from pecli.judge.frequencies import (
+    MAX_FREQUENCY_DIGITS,
+    MAX_REPEAT_GAP,
+    MIN_PRINTED_FREQUENCIES,
+    added_to_all,
+    frequency_words,
+    identify_vector,
+    times_all,
+)
 from pecli.judge.grid_differences import grid_differences
 from pecli.judge.identify import (
     ALONG_FIRST,
@@ -89,7 +97,7 @@ def explain(actual: Tabular, expected: Tabular, found: Comparison) -> list[Findi
             return [Finding("axes", ALONG_FIRST)]
         if isinstance(expected, Table) and (apart := _along_second(actual, expected, found.tolerance)):
             return apart
-        if is_still(actual) and not is_still(expected):
+        if is_still(actual) and not is_still(expected) and any(array.rows > 1 for array in actual.arrays):
             return [Finding("frequency", STILL)]
         of_floats = [any(one.dtype in GRIDS for one in table.arrays) for table in (actual, expected)]
         if of_floats == [False, True] and (bits := _as_bits(actual, expected)):
@@ -292,8 +300,10 @@ def _described_printed(actual: Tabular, expected: Table) -> list[Finding]:
     return [one for one in findings if one.kind not in (*VAGUE, "type", "arithmetic")]
 
 
-def resemblance(actual: Tabular, expected: Table) -> list[Finding] | None:
+def resemblance(actual: Tabular, expected: Table, *, is_near: bool = False) -> list[Finding] | None:
     """Return how an unknown table differs from a recipe that it resembles; [] where that has no name, None for equal.
+
+    Of a recipe that most values are near, single pairs may have other frequencies.
 
     An unknown table is equal where its rows stand at other positions, which the file states.
     """
@@ -304,8 +314,9 @@ def resemblance(actual: Tabular, expected: Table) -> list[Finding] | None:
         pairs = matched_views(actual, expected)
         findings = _described(actual, expected, found) or _described_printed(actual, expected)
         findings = findings or _resized(pairs, expected) or located(pairs)
-        of_index = {"offset"} if all("int" in left.dtype for left, _ in pairs) else set()  # which no chance adds to all
-        if ({one.kind for one in findings} - of_index).isdisjoint({"place", "rest", *OTHER}):
+        allowed = {"offset"} if all("int" in left.dtype for left, _ in pairs) else set()  # which no chance adds to all
+        allowed |= {"frequency"} if is_near else set()
+        if ({one.kind for one in findings} - allowed).isdisjoint({"place", "rest", *OTHER}):
             return findings
         whole = _remade(pairs) or noise(pairs)
         return [whole] if whole is not None else []
@@ -545,10 +556,6 @@ MAX_ANGLE_GAP = 0.01
 MAX_POWER_ULP = 8
 # The same relative to the value, whatever its type: of bfloat16.
 MAX_POWER_GAP = 2.0**-4
-# Relative distance of two lists of frequencies that are the same but for rounding.
-MAX_REPEAT_GAP = 1e-4
-# Frequencies of a list that must have few digits.
-MIN_PRINTED_FREQUENCIES = 4
 # Words about tables that say nothing true of a list.
 OF_TABLES = re.compile(r"\b(cos|sin|cosines?|sines?|rows?|columns?|positions|magnitude|attention)\b")
 # Rows of the tables that stand for two lists of frequencies: a pair of 0.003 radians a position turns once in them.
@@ -572,9 +579,13 @@ def _frequencies(actual: Tabular, table: Table, found: Comparison) -> list[Findi
         if len(values) < len(want) and np.allclose(values, want[: len(values)], MAX_REPEAT_GAP, 0):
             more = f": {numbered_are('pair', np.arange(len(values), len(want)))} missing"
         return [Finding("shape", f"{len(values)} frequencies where {len(want)} were expected{more}")]
+    kind = effective_dtype(values, array.dtype)
+    if kind in LOW_TYPES and kind != array.dtype and np.array_equal(values, rounded(want, kind)):
+        return [Finding("frequency", f"the frequencies were rounded to {kind}")]
     if found.total.max_ulp <= MAX_POWER_ULP and np.allclose(values, want, MAX_POWER_GAP, 0):
         return [harmless("rounding alone", found.total.max_abs, found.total.max_ulp)]
-    kind = effective_dtype(values, array.dtype)
+    if added := added_to_all(values, want, kind):
+        return [added]
     printed = printed_digits(values, EPSILON[kind], MIN_PRINTED_FREQUENCIES, MAX_FREQUENCY_DIGITS)
     if printed and (how := how_printed(values, want, MAX_POWER_ULP * EPSILON["float32"] * want, printed)):
         text = f"the frequencies are {how} to {digits_text(*printed)}, at most {limit(found.total.max_abs, 1)} off"
@@ -589,9 +600,9 @@ def _frequencies(actual: Tabular, table: Table, found: Comparison) -> list[Findi
     if 2 * np.count_nonzero(wrong) <= len(values) and not in_order and np.isfinite(values).all():
         text = f"{numbered('frequency', np.flatnonzero(wrong))} hold other numbers"
         return [Finding("values", f"{text}, {values[wrong].min():.4g} to {values[wrong].max():.4g}")]
-    if text := _frequency_words(values, want, kind):
+    if text := frequency_words(values, want, kind):
         return [Finding("frequency", text)]
-    factor = _times(values, want, kind)
+    factor = times_all(values, want, kind)
     certain = own is not None and own.confidence == "sure" and len(lines) == 1
     less = [*["frequency"] * (certain or bool(factor)), *["parameter"] * bool(lines)]
     tables = [one for one in _as_tables(values, table) if one.kind not in less]
@@ -602,30 +613,6 @@ def _frequencies(actual: Tabular, table: Table, found: Comparison) -> list[Findi
     ratios = values[bad] / want[bad]
     times = f"{ratios.min():.5g} to {ratios.max():.5g} times"
     return [Finding("frequency", f"{numbered_are('frequency', bad)} {times} as high as expected")]
-
-
-def _frequency_words(values: Floats, want: Floats, kind: str) -> str:
-    """Return what the numbers of a list show by themselves: zeros, NaN, a sign, wavelengths, a type; "" for nothing."""
-    if np.allclose(values, -want, MAX_REPEAT_GAP, 0):
-        return "the sign of every frequency is changed"
-    bad = {"zero": (values == 0) & (want != 0), "NaN or infinite": ~np.isfinite(values), "negative": values * want < 0}
-    for word, where in bad.items():
-        if where.any():
-            return f"{numbered_are('frequency', np.flatnonzero(where))} {word}"
-    if np.allclose(values, 2 * np.pi / want, MAX_REPEAT_GAP, 0):
-        return "wavelengths stand where frequencies were expected"
-    if kind in LOW_TYPES and np.array_equal(values, rounded(want, kind)):
-        return f"the frequencies were rounded to {kind}"
-    return ""
-
-
-def _times(values: Floats, want: Floats, kind: str) -> list[Finding]:
-    """Return the finding that every frequency of a list is a number of times the expected one; [] where it is not."""
-    slack = 4 * max(EPSILON[kind], EPSILON["float32"])
-    ratio = float(near(float(np.median(values / want)), slack / 2))
-    if (np.abs(values - ratio * want) > slack * abs(ratio) * want + unit(0 * want, kind)).any():
-        return []
-    return [Finding("factor", f"every frequency is {factor_text(ratio)} times the expected one")]
 
 
 def _as_tables(values: Floats, table: Table) -> list[Finding]:
@@ -842,7 +829,7 @@ def _resized(pairs: Sequence[tuple[ArrayView, ArrayView]], expected: Tabular) ->
     ((left, right),), tried = pairs, list[tuple[ArrayView, ArrayView]]()
     if left.plain_shape != right.plain_shape:
         tried.append((right, left))
-    elif isinstance(expected, Table) and "grid" in (keys := expected.source.keys()):
+    elif isinstance(expected, Table) and (keys := expected.source.keys()).get("grid", "").count("x") == 1:
         for side in range(2, min(2 * math.isqrt(left.rows), math.isqrt(MAX_WEIGHTS // left.rows) + 1)):
             recipe = Recipe.bind(expected.source.encoding.name, **{**keys, "grid": f"{side}x{side}"})
             smaller = Table.make(recipe, dtype="float64")

@@ -350,6 +350,8 @@ def _grid(view: AxisView, reading: Reading, groups: list[list[int]]) -> Grid | N
         if min(len(first) for _, first in levels) < 2:
             continue
         one = _measured_grid(view, reading, groups, levels, prefix, suffix)
+        if one is None:
+            continue
         found = found or one
         if one.axes.sides:
             return one
@@ -373,12 +375,15 @@ def _edges(shown: Complex) -> list[tuple[int, int]]:
 def _measured_grid(
     view: AxisView, reading: Reading, groups: list[list[int]], levels: Sequence[tuple[Integers, Integers]],
     prefix: int, suffix: int,
-) -> Grid:  # fmt: skip
-    """Return the axes of groups of pairs, each measured on its levels, and the grid that the rows follow."""
+) -> Grid | None:  # fmt: skip
+    """Return the axes of groups of pairs, each measured on its levels, and the grid that the rows follow, if any."""
     axes = []
     for own, (_, first) in zip(groups, levels, strict=True):
         columns = np.sort(np.array(own))
-        axes.append(_measured_axis(pairs_of(view, reading, columns, first + prefix), view.dtype, columns))
+        axis = _measured_axis(pairs_of(view, reading, columns, first + prefix), view.dtype, columns)
+        if axis is None:
+            return None
+        axes.append(axis)
     places = np.stack([own[level] for (level, _), (_, own) in zip(levels, axes, strict=True)], axis=1)
     order, sides, merge = _lattice(places - places.min(axis=0))
     owner = np.full(reading.pairs, -1, np.int64)
@@ -391,12 +396,13 @@ def _measured_grid(
                                     view.total, merge, prefix, suffix, angles=angles))  # fmt: skip
 
 
-def _measured_axis(z: Complex, dtype: str, columns: Integers) -> tuple[GridAxis, Floats]:
-    """Return an axis as its levels show it, and the place of each level, in levels from the first."""
+def _measured_axis(z: Complex, dtype: str, columns: Integers) -> tuple[GridAxis, Floats] | None:
+    """Return an axis as its levels show it, and the place of each level, in levels from the first; None of no waves."""
     run = _even_run(z, dtype)
     reading = Reading("split", (z.real[run], z.imag[run]), (PlaneColumns(0, ALL),), (PlaneColumns(1, ALL),))
     signal = measure(reading, np.arange(len(z))[run], dtype)
-    assert signal is not None
+    if signal is None:
+        return None
     steps = np.where(signal.steps < -4 * signal.errors, signal.steps + 2 * np.pi, np.abs(signal.steps))
     start = origin_of(signal, np.abs(signal.steps), 0.0)
     unit = phasors(z.real / signal.magnitudes, z.imag / signal.magnitudes)

@@ -111,6 +111,11 @@ def identify_digits(table: Tabular) -> Identification | None:
                 notes = (*unit, f"every value is {of}{' cut' * ('cut' in ways)} to {words}", *one.notes)
                 return replace(one, confidence="sure", arithmetic=words, notes=notes, equal=0.0, measured=())
     other = NONE if significant else identify_printed(table, digits)
+    if other.recipe and len(arrays) > 1:  # the first one was read
+        exact = table_like(read_source(f"{other.recipe},dtype=float64"), table)
+        both = [[read_floats(view, 0, view.rows) for view in pair] for pair in pair_views(table, exact)[0]]
+        apart = max((np.abs(v - x).max() if v.shape == x.shape else np.inf for v, x in both), default=np.inf)
+        other = other if apart <= 0.1**digits and len(both) == len(table.arrays) else NONE
     if other.recipe is None and own and hidden[0].recipe:
         return replace(own[0], confidence="likely", notes=(f"printed with {words}", *own[0].notes))
     return other if other.recipe else None
@@ -418,7 +423,7 @@ def _at(table: Tabular, places: Integers, text: str) -> Identification | None:
     made = Table(like.source, Extent(listed, 0, len(places)), like.request)
     found = compare_tables(table, made)
     most, kind = found.total.max_abs, max((a.dtype for a in table.arrays), key=lambda k: EPSILON.get(k, 1.0))
-    if not found.complete or most > EPSILON[kind] + PHASE_ERROR * int(places.max()):
+    if not found.complete or most > EPSILON.get(kind, EPSILON["float32"]) + PHASE_ERROR * int(places.max()):
         return None
     notes = (f"every value is within {limit(most, 2)} of the exact one",) * bool(most)
     equal = 1 - found.total.unequal / found.total.compared
@@ -812,7 +817,7 @@ def _measured_only(measured: Measured, nearest: waves.WaveName | None, explained
     if nearest is None:
         if pairs.count > 1:
             steps = pairs.steps[np.isfinite(pairs.errors)]  # others are too slow to be measured
-            steps = np.sort(steps if reading.is_angles else wrapped(steps))[::-1]
+            steps = np.sort(np.abs(steps if reading.is_angles else wrapped(steps)))[::-1]
             even = len(steps) >= MIN_PAIRS and np.ptp(np.diff(steps)) <= MAX_UNEVEN * np.ptp(steps)
             rule = "the frequencies are evenly spaced:" if even and nearest is None else "no recipe was found:"
             text += f"; {rule} {steps[0]:.4g} to {steps[-1]:.4g} radians a row"

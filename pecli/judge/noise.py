@@ -116,8 +116,11 @@ def noise(pairs: list[tuple[ArrayView, ArrayView]], most: float = MAX_NOISE) -> 
 
 def _quantised(actual: Floats, expected: Floats) -> str:
     """Return how values were rounded to whole multiples of a step of their block, row or array; "" if they were not."""
-    blocks = {k: f"each block of {k} values" for k in (32, 64)} | {actual.shape[1]: "each row", actual.size: "all rows"}
-    for size, which in blocks.items():
+    blocks = {k: f"each block of {k} values" for k in (32, 64)} | {
+        actual.shape[1]: "each row",
+        actual.size: "the array",
+    }
+    for size, which in sorted(blocks.items(), reverse=True):  # a step of all rows is one of each row, too
         if actual.size % size or actual.size < MIN_QUANTISED:
             continue
         have, want = (values.reshape(-1, size) for values in (actual, expected))
@@ -125,7 +128,8 @@ def _quantised(actual: Floats, expected: Floats) -> str:
             step = np.abs(have).max(axis=1, keepdims=True) / levels
             whole = np.abs(have - np.rint(have / np.where(step, step, 1.0)) * step) <= MAX_STEP_GAP * step
             if whole.all() and (np.abs(have - want) <= (most + MAX_STEP_GAP) * step).all():
-                return f"quantised to {bits} bits: the values of {which} are whole multiples of one step"
+                one = f"{step.item():.4g}" if step.size == 1 else "one step"
+                return f"quantised to {bits} bits: the values of {which} are whole multiples of {one}"
     return ""
 
 

@@ -288,6 +288,8 @@ def _edited(found: Integers, count: int, unit: str) -> tuple[str, Integers] | No
             moved = f"have moved {'up' if (by := run.first - run.target) < 0 else 'down'} by {abs(by)}"
             parts.append(f"later {plural(unit)} {moved if by else 'are in their places'}")
         expected, pending = run.target + run.places, []
+    if len(parts) > 1 and "expected at" in parts[0] and (listed := _listed(found, unit)) is not None:
+        return listed  # shorter than all that is missing
     parts += ["and so on"] * (len(parts) == 1 and "expected at" in parts[0] and n > 1)
     return (", ".join(parts), order) if 0 < len(parts) <= 2 * MAX_PARTS else None
 

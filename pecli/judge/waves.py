@@ -285,13 +285,13 @@ class WaveName:
         size, loose = measured.signal.magnitude, 4 * measured.pairs.magnitude_error
         if measured.reading.is_angles or abs(size / own - 1) <= loose:
             return own
-        yarn = [0.1 * np.log(float(factor)) + 1 for factor in PUBLISHED_FACTORS]  # which others may have too
-        for published in (*yarn, measured.pairs.width**0.5):
-            usual = float(published if size > 1 else 1 / published)
-            if abs(size / usual - 1) <= loose:
-                return usual
+        usual = [measured.pairs.width**0.5, *(0.1 * np.log(float(factor)) + 1 for factor in PUBLISHED_FACTORS)]
+        sizes = [float(one if size > 1 else 1 / one) for one in usual]
         short = shortest(size * (1 - loose), size * (1 + loose))
-        return float(short) if digits(short) <= MAX_SIZE_DIGITS else size
+        sizes += [float(short)] if digits(short) <= MAX_SIZE_DIGITS else []
+        return min(
+            (one for one in sizes if abs(size / one - 1) <= loose), key=lambda one: abs(size - one), default=size
+        )
 
     @property
     def cost(self) -> float:
