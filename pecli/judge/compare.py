@@ -220,10 +220,11 @@ def _resembled(table: Tabular, recipes: Iterable[str], base: str) -> Iterator[tu
     for recipe in recipes:
         with contextlib.suppress(PecliError):  # of another size
             tables.append(table_like(read_fitting(recipe, table), table))
-    apart = [(one, _distance(table, one)) for one in tables if isinstance(one.plan, Waves) and not one.plan.axes]
+    tried = [one for one in tables if base and isinstance(one.plan, Waves) and not one.plan.axes]
+    apart = [(one, _distance(table, one)) for one in tried]
     least = min((gap for _, gap in apart), default=math.inf)
     if least < MAX_DISTANCE:  # others would take up to a second each
-        tables = [one for one, gap in apart if gap <= 2 * least]
+        tables = [one for one, gap in apart if gap <= max(2 * least, MIN_DISTANCE)]
     for rule in (slightly_off, partial(resemblance, is_near=least < MAX_DISTANCE)):
         for expected in tables:
             if (findings := rule(table, expected)) is None:
@@ -233,18 +234,19 @@ def _resembled(table: Tabular, recipes: Iterable[str], base: str) -> Iterator[tu
 
 
 def _distance(table: Tabular, expected: Table) -> float:
-    """Return the median distance of values of some rows from those of a recipe; infinite of others and of one row."""
+    """Return how near most values of some rows are to a recipe; infinite of other sizes or one row."""
     from pecli.judge.rows import floats
     from pecli.tables.views import matched_views
 
     pairs = matched_views(table, expected)
     both = [[floats(view, 0, min(view.rows, SOME_ROWS)) for view in pair] for pair in pairs]
     apart = [np.abs(y - x).ravel() for y, x in both if y.shape == x.shape and min(y.shape) > 1]
-    return float(np.nan_to_num(np.nanmedian(np.concatenate(apart)), nan=np.inf)) if apart else math.inf
+    return float(np.nan_to_num(np.nanquantile(np.concatenate(apart), NEAR_SHARE), nan=np.inf)) if apart else math.inf
 
 
-# Rows by which recipes are put in order, and the median distance of one that a table resembles.
-SOME_ROWS, MAX_DISTANCE = 64, 0.02
+# Rows and the share of their values by which recipes are chosen, and distances: of one that a table resembles, and
+# within which two are as near.
+SOME_ROWS, NEAR_SHARE, MAX_DISTANCE, MIN_DISTANCE = 64, 0.9, 0.02, 1e-4
 # Relative error of a base that the pairs of a damaged table show.
 MAX_BASE_OFF = 0.02
 

@@ -131,6 +131,8 @@ def explain(actual: Tabular, expected: Tabular, found: Comparison) -> list[Findi
         own = _located(actual, expected) if trained else []  # the recipe gives the index alone
         if any(one.kind not in ("place", "identity") for one in own):
             return own
+        if angles := _other_angles(matched_views(actual, expected)):
+            return [angles]
         findings = _described(actual, table, found) if table is not None else None
         if table is not None and not findings:
             findings = _identified(actual, table, found)
@@ -141,17 +143,15 @@ def explain(actual: Tabular, expected: Tabular, found: Comparison) -> list[Findi
             what = "trained numbers, by the index of" if trained else "those of"
             return [*findings, Finding("expected", f"the expected values are {what} {named.short}")]
         of_pairs = any(text.startswith(PAIRS) for text in named.measured)
-        if angles := _other_angles(matched_views(actual, expected), named.steps):
-            return [angles]
         return _located(actual, expected, tensors=named.recipe is None and not of_pairs)
 
 
-def _other_angles(pairs: Sequence[tuple[ArrayView, ArrayView]], steps: tuple[float, ...]) -> Finding | None:
-    """Return how the angle of a single pair of no recipe, such as that of hours, differs: by its period or its start.
+def _other_angles(pairs: Sequence[tuple[ArrayView, ArrayView]]) -> Finding | None:
+    """Return how the angle of a single pair of columns, such as that of hours, differs: by its period or its start.
 
     None where the values are no cosine and sine of one angle.
     """
-    if len(steps) != 1 or len({view.rows for pair in pairs for view in pair}) != 1:
+    if len({view.rows for pair in pairs for view in pair}) != 1 or sum(one.row_size for one, _ in pairs) != 2:
         return None
     both = [np.concatenate([read_floats(pair[k], 0, pair[k].rows) for pair in pairs], 1) for k in (0, 1)]
     if any(one.shape[1] != 2 for one in both):

@@ -141,8 +141,8 @@ def added_to_all(values: Floats, want: Floats, kind: str) -> Finding | None:
     if (np.abs(off - usual) <= slack).all() and (np.abs(off) > slack).mean() > 0.5:
         return Finding("offset", f"{near(usual, float(EPSILON[kind])):.6g} is added to every frequency")
     fast, slow = (float(part.std()) for part in (off[:last], off[last:]))
-    both = np.count_nonzero(np.diff(np.sign(off))) > len(off) // 4
-    if both and fast < 4 * slow < 16 * fast and slow > 16 * max(float(slack[last:].max()), abs(want[-1])):
+    both = np.count_nonzero(np.diff(np.sign(off[np.abs(off) > slack]))) > len(off) // 4
+    if both and fast < 4 * slow < 16 * fast and slow > 4 * max(float(slack[last:].max()), abs(want[-1])):
         text = f"unrelated numbers, such as noise, are added to the frequencies: of standard deviation {off.std():.2g}"
         return Finding("random", text)
     return None

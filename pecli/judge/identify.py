@@ -34,7 +34,7 @@ from pecli.spec.declaration import TABLE_KEYS, Family
 from pecli.spec.hooks import UNITS
 from pecli.spec.measured import LENGTHS, PUBLISHED_BASES
 from pecli.spec.plans import Waves
-from pecli.spec.recipe import Recipe, split_recipe
+from pecli.spec.recipe import Recipe, join_recipe, split_recipe
 from pecli.spec.tabular import InMemory, Tabular, View
 from pecli.tables.alignment import DOUBLED, read_fitting, table_like
 from pecli.tables.comparison import compare_tables
@@ -58,6 +58,8 @@ MAX_PRINTED_ROWS = 256
 MAX_WIDTH = 8192
 
 
+# Different values of a worked example of few rows, and their digits.
+MIN_WORKED, MAX_WORKED_DIGITS = 6, 5
 # Fewest digits whose rounding that of a type hides.
 HIDING = {"float16": 3, "float32": 7}
 # Relative difference of a base from a usual one up to which few digits may be those of the usual one.
@@ -83,7 +85,11 @@ def identify_digits(table: Tabular) -> Identification | None:
     if sum(a.rows * math.prod(a.row_shape) for a in chosen) > MAX_VALUES:
         return None
     arrays = {a.name: floats(table.read(a.name), a.dtype).astype(np.float64) for a in chosen}
-    printed = printed_digits(next(iter(arrays.values())), EPSILON[chosen[0].dtype], most=MAX_FREQUENCY_DIGITS)
+    first, error = next(iter(arrays.values())), EPSILON[chosen[0].dtype]
+    printed = printed_digits(first, error, most=MAX_FREQUENCY_DIGITS)
+    few = printed is None
+    if few and first.ndim == 2 and min(first.shape) > 2:  # a worked example
+        printed = printed_digits(first, error, MIN_WORKED, MAX_WORKED_DIGITS)
     if printed is None:
         return None
     table = table if len(chosen) == len(table.arrays) else InMemory(arrays)
@@ -109,7 +115,8 @@ def identify_digits(table: Tabular) -> Identification | None:
                 of += "" if strict else f" or a neighbour in {max((stored, 'float32'), key=EPSILON.__getitem__)},"
                 unit = [] if one.notes else _units(float(split_recipe(one.recipe or "")[1].get("step", 1)))
                 notes = (*unit, f"every value is {of}{' cut' * ('cut' in ways)} to {words}", *one.notes)
-                return replace(one, confidence="sure", arithmetic=words, notes=notes, equal=0.0, measured=())
+                sure = "likely" if few else "sure"
+                return replace(one, confidence=sure, arithmetic=words, notes=notes, equal=0.0, measured=())
     other = NONE if significant else identify_printed(table, digits)
     if other.recipe and len(arrays) > 1:  # the first one was read
         exact = table_like(read_source(f"{other.recipe},dtype=float64"), table)
@@ -229,6 +236,7 @@ MIN_WIDE_RATIO = 8
 # Bytes above which unlikely kinds of tables are not tried; the searches would take seconds.
 MAX_QUICK_BYTES = 1 << 22
 ANGLES, EXCHANGED = "angles in radians, not reduced", "rows and columns are exchanged"
+NUMBERED = "column 0 numbers the rows and was left out"
 NONE = Identification(None, "unknown")
 # Fitted digits by which another name of the same values may be longer and be listed, as a sinusoid's for a cache.
 MAX_ALIAS_COST = 2.5
@@ -255,6 +263,9 @@ def identify(table: Tabular, positions: Floats | None = None) -> Identification:
         found = _identified(table, positions)
         if found.recipe is None and positions is None:
             found = identify_digits(table) or found
+            rest = None if found.recipe else _without_numbers(table)
+            if rest is not None and (printed := identify_digits(rest)) is not None:
+                found = replace(printed, notes=(*printed.notes, NUMBERED))
         columns = (f"column '{name}'" if name else "first column, without a name," for name in table.row_labels)
         labels = (f"the {column} labels the rows and was left out" for column in columns)
         named = getattr(table, "names_are_numbers", False)
@@ -273,6 +284,9 @@ def _identified(table: Tabular, positions: Floats | None = None) -> Identificati
     if few or is_cube(table):
         found = identify_bias(table)
         by_distance = found is not None and any(BY_DISTANCE in text for text in found.measured)
+        code = _as_code(table) if found is None or found.recipe is None else None
+        if code is not None:
+            return code
         if found is not None and (few or found.recipe is not None or by_distance or is_masked(table)):
             return found
     alone = all(sum(side > 1 for side in array.shape) < 2 for array in table.arrays)
@@ -290,10 +304,12 @@ def _identified(table: Tabular, positions: Floats | None = None) -> Identificati
         of_pairs |= found is not None and is_large(table) and any(text.startswith(PAIRS) for text in found.measured[:1])
         if of_pairs and unknown and (rule is identify_grid or unknown.nearly > MIN_SAMPLED):
             break  # cosines and sines are no bias
+    if (found := _of_points(table)) is not None:
+        return found
     others = {
         "the array is one row of the table": _as_rows(table), JOINED[0]: _of_matrices(table),
         "the array was reshaped, the values are in the same order": _reshaped(table),
-        "column 0 numbers the rows and was left out": _without_numbers(table), ALONG_FIRST: along_first(table),
+        NUMBERED: _without_numbers(table), ALONG_FIRST: along_first(table),
         EXCHANGED: _exchanged_pair(table), **along_second(table),
     }  # fmt: skip
     for note, rows in others.items():
@@ -301,6 +317,40 @@ def _identified(table: Tabular, positions: Floats | None = None) -> Identificati
         if found is not None and found.recipe is not None and EXCHANGED not in found.notes:
             return replace(found, notes=(*found.notes, note), arrays=tuple(array.name for array in table.arrays))
     return unknown if unknown and unknown.measured else replace(NONE, measured=statistics_of(table))
+
+
+# Bits of the positions, and rows of which they are no mask.
+MIN_CODED = 4
+CODES = ("binary", "binary:msb=true", "binary:code=gray", "binary:code=gray,msb=true")
+
+
+def _as_code(table: Tabular) -> Identification | None:
+    """Return the identification of the bits of positions; None of any other table."""
+    matrix = len(table.arrays) == 1 and len(table.arrays[0].shape) == 2 and table.arrays[0].rows >= MIN_CODED
+    for text in CODES if matrix and not is_large(table) else ():
+        with contextlib.suppress(PecliError):  # of another size
+            made = table_like(read_fitting(text, table), table)
+            found = compare_tables(table, made)
+            if found.complete and not found.total.unequal:
+                names = tuple(array.name for array in table.arrays)
+                return Identification(recipe_text(made), "sure", 0.0, 1.0, "exact", (), (), found.total.compared, names)
+    return None
+
+
+def _of_points(table: Tabular) -> Identification | None:
+    """Return the identification of features that stand beside their points and their matrix; None of other arrays."""
+    matrices = all(len(array.shape) == 2 and array.dtype in EPSILON for array in table.arrays)
+    if len(table.arrays) != 3 or not matrices or is_large(table):
+        return None
+    arrays = {array.name: floats(table.read(array.name), array.dtype).astype(np.float64) for array in table.arrays}
+    for encoding in CATALOGUE.values():
+        for keys, note in encoding.hook("identify_points")(arrays) if encoding.declares("identify_points") else ():
+            recipe = join_recipe(encoding.name, keys)
+            if not note.startswith("FILE"):
+                return Identification(None, "unknown", measured=(f"nearly {recipe}: {note}",))
+            count = sum(values.size for values in arrays.values())
+            return Identification(recipe, "sure", None, 0.0, "float32", (note,), (), count, tuple(arrays))
+    return None
 
 
 def _as_rows(table: Tabular) -> Tabular | None:
@@ -817,7 +867,7 @@ def _measured_only(measured: Measured, nearest: waves.WaveName | None, explained
     if nearest is None:
         if pairs.count > 1:
             steps = pairs.steps[np.isfinite(pairs.errors)]  # others are too slow to be measured
-            steps = np.sort(np.abs(steps if reading.is_angles else wrapped(steps)))[::-1]
+            steps = np.sort(steps if reading.is_angles else wrapped(steps))[::-1]
             even = len(steps) >= MIN_PAIRS and np.ptp(np.diff(steps)) <= MAX_UNEVEN * np.ptp(steps)
             rule = "the frequencies are evenly spaced:" if even and nearest is None else "no recipe was found:"
             text += f"; {rule} {steps[0]:.4g} to {steps[-1]:.4g} radians a row"

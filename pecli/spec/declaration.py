@@ -128,8 +128,8 @@ REACHES = ("phases", "score", "reach", "ramps")
 
 
 HookName = Literal[
-    "lesson", "identify", "identify_waves", "identify_axes", "layout", "differences", "words", "mistakes",
-    "emulate", "scale", "extend", "apply",
+    "lesson", "identify", "identify_waves", "identify_axes", "identify_points", "layout", "differences", "words",
+    "mistakes", "emulate", "scale", "extend", "apply",
 ]  # fmt: skip
 Hook = Callable[..., Any] | str
 Hooks = Mapping[HookName, Hook]

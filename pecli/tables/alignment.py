@@ -432,10 +432,11 @@ def as_one_array(table: Tabular, width: int = 0) -> Tabular:
     if matrices == 2:
         together = len({*words}) == 2 and words == words[:2] * (len(words) // 2)
     else:
-        together = not matrices and (
-            len(names) > MAX_APART if all(waves) else len(names) >= MAX_APART and not any(waves)
-        )
-    kinds = {columns[name] for name in names if columns[name].startswith("float")}
+        points = len(names) - sum(waves)  # in front of their features
+        features = points <= MAX_APART and sum(waves) > MAX_APART and all(waves[points:])
+        together = not matrices and (features or (len(names) >= MAX_APART and not any(waves)))
+    every = {columns[name] for name in names}
+    kinds = {kind for kind in every if kind.startswith("float")} or every
     is_long = len(names) * table.arrays[0].rows * ITEM_BYTES["float64"] > MAX_JOINED
     if not (together or len(names) == width) or len(kinds) != 1 or is_long:
         return table

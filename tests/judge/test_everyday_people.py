@@ -484,3 +484,86 @@ def test_rows_that_end_with_a_repeat_have_no_later_rows(ask):
     said = "rows 64 to 95 repeat rows 32 to 63"
     ask("identify", "used.npz").says(f"nearly rope:dim=32,len=96: {said}").never("later rows")
     ask("compare", "used.npz", "rope:dim=32").says(f"different: {said}").never("later rows")
+
+
+@pytest.mark.parametrize(("rows", "width", "decimals"), [(3, 4, 3), (4, 4, 3), (3, 6, 4), (5, 4, 2), (4, 8, 5)])
+def test_a_worked_example_of_few_digits_is_named(ask, rows, width, decimals):
+    np.savetxt("board.csv", sinusoid(rows, width), fmt=f"%.{decimals}f", delimiter=",")
+    ask("identify", "board.csv").says(f"sinusoidal:dim={width},len={rows} (", f"{decimals} decimals)")
+
+
+def test_printed_features_with_their_points_are_one_table(ask):
+    x = np.linspace(-1, 1, 41)
+    columns = {"x": x} | {
+        f"{name}{2**k}x": f(2**k * x) for k in range(4) for name, f in (("sin", np.sin), ("cos", np.cos))
+    }
+    np.savetxt(
+        "f.csv", np.stack([*columns.values()], 1), fmt="%.7f", delimiter=",", header=",".join(columns), comments=""
+    )
+    ask("identify", "f.csv").says("nerf:bands=4,grid=41,include-input=first,pi=false")
+
+
+def test_printed_rows_behind_their_numbers_are_named(ask):
+    np.save("loaded.npy", np.concatenate([np.arange(50.0)[:, None], sinusoid(50, 16).astype(float).round(8)], 1))
+    ask("identify", "loaded.npy").says("sinusoidal:dim=16,len=50 (sure: 8 decimals)", "column 0 numbers the rows")
+
+
+@pytest.mark.parametrize("keys", ["", ",msb=true", ",code=gray"])
+def test_bits_of_positions_are_named(ask, keys):
+    bits = np.asarray(pecli.table(f"binary:dim=4{keys},len=16")["pe"]).astype(int)
+    np.savetxt("bits.csv", bits, fmt="%d", delimiter=",", header="b3,b2,b1,b0", comments="")
+    ask("identify", "bits.csv").says("binary:dim=4", "(sure").never("mask")
+
+
+@pytest.mark.parametrize(("factor", "said"), [(2 * np.pi, "(sure"), (1, "the factor 2 pi is missing")])
+def test_features_beside_their_points_and_matrix_are_named(ask, factor, said):
+    rng = np.random.default_rng(3)
+    b, x = rng.normal(0, 3, (8, 2)), rng.uniform(0, 1, (50, 2))
+    angles = factor * x @ b.T
+    features = np.concatenate([np.sin(angles), np.cos(angles)], 1)
+    np.savez("f.npz", coords=x, B=b, features=features.astype("float32"))
+    ask("identify", "f.npz").says("fourier:dim=16,matrix=", "FILE::B", "FILE::coords", said)
+
+
+def test_a_missing_row_is_no_other_step(ask):
+    np.savez("c.npz", **cache(angles(5, 64), "split"))
+    short = {name: np.delete(values, 2, 0) for name, values in np.load("c.npz").items()}
+    np.savez("short.npz", **short)
+    ask("compare", "short.npz", "rope:dim=64").says("different: row 2 is missing").never("step")
+
+
+@pytest.mark.parametrize("kind", ["float16", "float32"])
+def test_a_zero_column_is_no_pair_at_rest(ask, kind):
+    a = angles(100, 64)
+    table = np.concatenate([np.sin(a), np.cos(a)], 1).astype(kind)
+    table[:, 19] = 0
+    np.save("pe.npy", table)
+    ask("compare", "pe.npy", "sinusoidal:dim=64,order=sin-cos").says("different: column 19 is zero").never("rotate")
+
+
+@pytest.mark.parametrize("factor", [1.1, 1.3, 0.9])
+def test_a_factor_in_a_narrow_type_is_the_nearest_number(ask, factor):
+    np.save("pe.npy", (factor * sinusoid(64, 64)).astype("float16"))
+    ask("compare", "pe.npy", "sinusoidal:dim=64,dtype=float16").says(f"every value is multiplied by {factor}")
+
+
+def test_another_array_is_no_part_of_a_printed_one(ask):
+    a = angles(5, 32)
+    np.savez("c.npz", cos=np.cos(a).round(3), sin=np.random.default_rng(0).normal(size=a.shape).round(3))
+    ask("identify", "c.npz").never("rope:", "every value agrees")
+
+
+@pytest.mark.parametrize(("added", "said"), [
+    (0.01, "0.01 is added to every frequency"),
+    (0.001 * np.random.default_rng(0).normal(size=32), "unrelated numbers, such as noise, are added to the frequencies"),
+])  # fmt: skip
+def test_what_is_added_to_frequencies_is_told(ask, added, said):
+    np.save("inv_freq.npy", (10000.0 ** (-np.arange(32) / 32) + added).astype("float32"))
+    ask("compare", "inv_freq.npy", "rope:dim=64").says(f"different: {said}")
+
+
+def test_other_parameters_of_a_scaling_are_no_noise(ask):
+    np.save("w.npy", np.asarray(pecli.table("rope:dim=128,base=500000,scaling=llama3,factor=8,original-max=131072,"
+                                            "layout=angles,len=1,start=1")["angles"])[0])  # fmt: skip
+    recipe = "rope:dim=128,base=500000,scaling=llama3,factor=8,original-max=8192"
+    ask("compare", "w.npy", recipe).says("different: original-max 131072 where 8192 was expected")

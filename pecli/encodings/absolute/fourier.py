@@ -6,14 +6,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
+from itertools import permutations, product
 from math import lcm
 from typing import Annotated, Literal
 
 from pecli.encodings.shared import grids, trained
-from pecli.encodings.shared.deferred import dd, np, seeded
+from pecli.encodings.shared.deferred import Floats, dd, np, seeded
 from pecli.encodings.shared.parameters import MODEL_WIDTH, WIDEST, Seed
 from pecli.errors import BadParameter
-from pecli.numbers.decimals import CONTEXT, TAU, number_text
+from pecli.numbers.decimals import CONTEXT, PI, TAU, number_text
 from pecli.spec.declaration import Facts, Family, Param, encoding
 from pecli.spec.hooks import Change
 from pecli.spec.plans import Band, Cross, Domain, Fixed, Waves
@@ -33,7 +34,7 @@ LARGEST_POSITIVE = Fraction(1, 1 << 63)
     facts=Facts(relative="rotation", cost="n * dim + dim // 2"),
     example="fourier:dim=8,sigma=0.1",
     place=11,
-    hooks={"mistakes": ":mistakes"},
+    hooks={"mistakes": ":mistakes", "identify_points": ":identify_points"},
 )
 def fourier(
     *,
@@ -92,7 +93,7 @@ def fourier(
 
     Not recognised
     --------------
-    its frequencies are random: only their statistics can be reported
+    unless its file holds B and the points too: the frequencies are random
     """
     where = grids.coordinates_of(coordinates, grid, axis_order, points, point_axes, extent)
     if log and points is not None:
@@ -150,16 +151,38 @@ def _stored(factors: Factors, unit: Fraction) -> Callable[[int, int], dd.DoubleD
 
 # Digits of numbers that are written for a mistake: more than those of float32.
 MISTAKEN_DIGITS = 12
+# Factors of the angle B x, and what is said of the wrong ones.
+FACTORS = {
+    TAU: "",
+    Decimal(1): "the factor 2 pi is missing: the angles are B x where 2 pi B x was expected",
+    PI: "the angles are pi B x where 2 pi B x was expected",
+}
+# Error of a value in float32 arithmetic.
+MAX_OFF = 1e-3
+
+
+def identify_points(arrays: Mapping[str, Floats]) -> Iterator[tuple[dict[str, str], str]]:
+    """Yield the parameters of features (n, dim) in a file with B and n points, and what is wrong with them, if any."""
+    for (feature, values), (b, matrix), (x, points) in permutations(arrays.items(), 3):
+        if matrix.shape[1] != points.shape[1] or values.shape != (len(points), 2 * len(matrix)):
+            continue
+        for (factor, wrong), order in product(FACTORS.items(), ("sin-cos", "cos-sin")):
+            angles = float(factor) * points @ matrix.T
+            both = [np.sin(angles), np.cos(angles)][:: 1 if order == "sin-cos" else -1]
+            if np.abs(np.concatenate(both, axis=1) - values).max(initial=0) < MAX_OFF:
+                keys = {"dim": str(values.shape[1]), "matrix": f"FILE::{b}", "points": f"FILE::{x}"}
+                keys |= {"order": order} if order != "sin-cos" else {}
+                keys["point-axes"] = str(points.shape[1])
+                yield keys, wrong or f"FILE is this file, and '{feature}' the table"
 
 
 def mistakes(keys: Mapping[str, str]) -> Iterator[Change]:
     """Yield other factors of the angle than 2 pi, and coordinates of points that lie in another range than expected."""
-    factor = "matrix" if "matrix" in keys else "sigma"
-    for text, divisor in (
-        ("the factor 2 pi is missing: the angles are B x where 2 pi B x was expected", TAU),
-        ("the angles are pi B x where 2 pi B x was expected", Decimal(2)),
-    ):
-        yield Change("factor", text, {factor: _listed(CONTEXT.divide(x, divisor) for x in _numbers(keys[factor]))})
+    scale = "matrix" if "matrix" in keys else "sigma"
+    for factor, text in FACTORS.items():
+        if text:
+            numbers = _listed(CONTEXT.divide(x * factor, TAU) for x in _numbers(keys[scale]))
+            yield Change("factor", text, {scale: numbers})
     if "points" not in keys:
         return
     points = _numbers(keys["points"])

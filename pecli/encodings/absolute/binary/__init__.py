@@ -55,10 +55,6 @@ def binary(*, dim: Dim, msb: bool = False, code: Literal["binary", "gray"] = "bi
     Not
     ---
     in a model: neighbouring rows differ in many bits, and positions end with the last bit
-
-    Not recognised
-    --------------
-    columns of 0 and 1 may be any mask
     """
 
     def at(points: dd.Points) -> Floats:
