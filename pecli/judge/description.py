@@ -19,7 +19,7 @@ from pecli.spec.tabular import Tabular
 from pecli.tables.comparison import Finding
 
 # Values that are shown with the expected ones; the others are counted.
-MAX_SINGLES = 3
+MAX_SINGLES = 8
 
 
 # Largest tolerance in units in the last place that is proposed; larger differences are of values near zero.
@@ -51,6 +51,15 @@ def value_words(have: float, want: float, dtype: str) -> str:
     """Return a value with the expected one, each in the digits that distinguish it in its type."""
     own, expected = ("NaN" if math.isnan(v) else shortest_text(v, dtype).removesuffix(".0") for v in (have, want))
     return f"{own}, expected {expected}"
+
+
+def value_texts(values: Sequence[tuple[str, float, float, str]]) -> list[str]:
+    """Return what single values are, from their places, themselves, the expected ones and the type; NaN together."""
+    gaps = [place for place, have, *_ in values if math.isnan(have)]
+    if len(gaps) < 2:
+        return [f"{place} is {value_words(have, want, dtype)}" for place, have, want, dtype in values]
+    others = value_texts([one for one in values if not math.isnan(one[1])])
+    return [f"{len(gaps)} values are NaN: {', '.join(gaps[:-1])} and {gaps[-1]}", *others]
 
 
 def harmless(how: str, most: float, ulp: int) -> Finding:
@@ -166,10 +175,9 @@ class Tally:
 
     def texts(self) -> list[str]:
         """Return the first values that do not fit, each with the expected value."""
-        return [
-            f"{self.planes[at].place(row, column)} is {value_words(have, want, self.planes[at].array.dtype)}"
-            for at, row, column, have, want in self.singles
-        ]
+        planes = self.planes
+        return value_texts([(planes[at].place(row, column), have, want, planes[at].array.dtype)
+                            for at, row, column, have, want in self.singles])  # fmt: skip
 
     @property
     def differ(self) -> str:

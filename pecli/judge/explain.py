@@ -161,11 +161,17 @@ def _other_angles(pairs: Sequence[tuple[ArrayView, ArrayView]]) -> Finding | Non
     if not (off <= MAX_ANGLE_GAP).all() or len(have) < MIN_PERIOD_ROWS:
         return None
     rows, ahead = np.arange(len(have)), np.unwrap(np.angle(have * want.conj()))
-    step = float(np.median(np.angle(want[1:] * want[:-1].conj())))  # of either sign, as columns may be exchanged
+    own, steps = (
+        np.angle(one[1:] * one[:-1].conj()) for one in (have, want)
+    )  # of either sign, if columns are exchanged
+    step, other = float(np.median(steps)), float(np.median(own))
     slope, start = np.polyfit(rows, ahead, 1)
     rest = np.abs(ahead - slope * rows - start).max()
-    if rest > MAX_ANGLE_GAP + abs(step) / 2:
-        return None
+    if rest > MAX_ANGLE_GAP + abs(step) / 2:  # unless the days begin again
+        off = np.maximum(np.abs(own - other), np.abs(steps - step))
+        if np.quantile(off, MIN_EVEN) > MAX_ANGLE_GAP or abs(other - step) < MAX_ANGLE_GAP:
+            return None
+        slope, start, rest = other - step, 0.0, MIN_ANGLE
     if abs(slope) * len(rows) > MIN_CLEAR * max(rest, MIN_ANGLE):
         both = [2 * np.pi / abs(one) for one in (step + slope, step)]
         few = 6 if rest < MIN_ANGLE else 4  # digits
@@ -550,6 +556,8 @@ MAX_REMADE_GAP = 1e-3
 # Rows of which a period is compared, the angle that is more than rounding, and how many times as far as the angles'
 # noise another angle is.
 MIN_PERIOD_ROWS, MIN_ANGLE, MIN_CLEAR = 8, 1e-5, 8
+# Share of the rows by which an angle advances alike, where days begin again.
+MIN_EVEN = 0.75
 # Radians by which angles of float32 are off at position 131072.
 MAX_ANGLE_GAP = 0.01
 # Largest error, in units of the last place, of frequencies that were computed in their own type.

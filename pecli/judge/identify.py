@@ -284,9 +284,8 @@ def _identified(table: Tabular, positions: Floats | None = None) -> Identificati
     if few or is_cube(table):
         found = identify_bias(table)
         by_distance = found is not None and any(BY_DISTANCE in text for text in found.measured)
-        code = _as_code(table) if found is None or found.recipe is None else None
-        if code is not None:
-            return code
+        if (found is None or found.recipe is None) and (held := _of_arrays(table)) is not None:
+            return held
         if found is not None and (few or found.recipe is not None or by_distance or is_masked(table)):
             return found
     alone = all(sum(side > 1 for side in array.shape) < 2 for array in table.arrays)
@@ -304,7 +303,7 @@ def _identified(table: Tabular, positions: Floats | None = None) -> Identificati
         of_pairs |= found is not None and is_large(table) and any(text.startswith(PAIRS) for text in found.measured[:1])
         if of_pairs and unknown and (rule is identify_grid or unknown.nearly > MIN_SAMPLED):
             break  # cosines and sines are no bias
-    if (found := _of_points(table)) is not None:
+    if (found := _of_arrays(table)) is not None:
         return found
     others = {
         "the array is one row of the table": _as_rows(table), JOINED[0]: _of_matrices(table),
@@ -319,37 +318,20 @@ def _identified(table: Tabular, positions: Floats | None = None) -> Identificati
     return unknown if unknown and unknown.measured else replace(NONE, measured=statistics_of(table))
 
 
-# Bits of the positions, and rows of which they are no mask.
-MIN_CODED = 4
-CODES = ("binary", "binary:msb=true", "binary:code=gray", "binary:code=gray,msb=true")
-
-
-def _as_code(table: Tabular) -> Identification | None:
-    """Return the identification of the bits of positions; None of any other table."""
-    matrix = len(table.arrays) == 1 and len(table.arrays[0].shape) == 2 and table.arrays[0].rows >= MIN_CODED
-    for text in CODES if matrix and not is_large(table) else ():
-        with contextlib.suppress(PecliError):  # of another size
-            made = table_like(read_fitting(text, table), table)
-            found = compare_tables(table, made)
-            if found.complete and not found.total.unequal:
-                names = tuple(array.name for array in table.arrays)
-                return Identification(recipe_text(made), "sure", 0.0, 1.0, "exact", (), (), found.total.compared, names)
-    return None
-
-
-def _of_points(table: Tabular) -> Identification | None:
-    """Return the identification of features that stand beside their points and their matrix; None of other arrays."""
-    matrices = all(len(array.shape) == 2 and array.dtype in EPSILON for array in table.arrays)
-    if len(table.arrays) != 3 or not matrices or is_large(table):
+def _of_arrays(table: Tabular) -> Identification | None:
+    """Return the identification that encodings read off up to three matrices, such as codes; None of other arrays."""
+    matrices = all(len(array.shape) == 2 and not array.dtype.startswith("complex") for array in table.arrays)
+    if not 0 < len(table.arrays) <= MAX_MATRICES or not matrices or is_large(table):
         return None
     arrays = {array.name: floats(table.read(array.name), array.dtype).astype(np.float64) for array in table.arrays}
     for encoding in CATALOGUE.values():
-        for keys, note in encoding.hook("identify_points")(arrays) if encoding.declares("identify_points") else ():
-            recipe = join_recipe(encoding.name, keys)
-            if not note.startswith("FILE"):
-                return Identification(None, "unknown", measured=(f"nearly {recipe}: {note}",))
-            count = sum(values.size for values in arrays.values())
-            return Identification(recipe, "sure", None, 0.0, "float32", (note,), (), count, tuple(arrays))
+        for held in encoding.hook("identify_arrays")(arrays) if encoding.declares("identify_arrays") else ():
+            recipe = join_recipe(encoding.name, held.keys)
+            if held.wrong:
+                return Identification(None, "unknown", measured=(f"nearly {recipe}: {held.wrong}",))
+            count, notes = sum(values.size for values in arrays.values()), (held.note,) * bool(held.note)
+            kind = "exact" if held.equal == 1 else "float32"
+            return Identification(recipe, "sure", None, held.equal, kind, notes, (), count, tuple(arrays))
     return None
 
 
@@ -409,6 +391,8 @@ def _without_numbers(table: Tabular) -> Tabular | None:
     return InMemory({array.name: values[:, 1:]}) if len(first) > 2 and (np.diff(first) == 1).all() else None
 
 
+# Arrays of a file that are one table with what it was made of.
+MAX_MATRICES = 3
 # What is said where a batch and its length were exchanged.
 ALONG_FIRST = "positions run along axis 0, and axis 1 repeats each row: batch and length are exchanged, most likely"
 # Rows that are matched with those of a recipe before all are, and values of that recipe: 8,192 rows of 128.

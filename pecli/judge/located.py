@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from pecli.engine.threads import ordered_map
 from pecli.formats.decimals import digits_text, how_printed, printed_digits
 from pecli.judge import orders
-from pecli.judge.description import MAX_ROOT_ERROR, MAX_ULP_NAMED, ROOTS, factor_text, value_words
+from pecli.judge.description import MAX_ROOT_ERROR, MAX_ULP_NAMED, ROOTS, factor_text, value_texts
 from pecli.judge.interpolation import LINEAR, interpolated
 from pecli.judge.planes import EPSILON, Floats, Integers, effective_dtype, reread, rounded, sample_rows, truncated, unit
 from pecli.judge.rows import MAX_HELD, Rows, count_of, floats, held, real_parts, rows_at, width_of, with_rows
@@ -460,7 +460,8 @@ def _remainder(pair: ArrayPair, left: Differences) -> list[Finding]:
     name = f"{pair.name}: " if pair.name else ""
     if left.beyond <= MAX_SINGLE:
         kind, first = pair.stored or "float64", left.values if left.beyond else []
-        return [Finding("value", f"{pair.at(r, c)} is {value_words(a, b, kind)}") for r, c, a, b in first]
+        texts = value_texts([(pair.at(row, column), have, want, kind) for row, column, have, want in first])
+        return [Finding("value", text) for text in texts]
     size = "" if math.isinf(left.largest) else f", by at most {limit(left.largest, 2)}"
     where = f"in {_region(pair, left, pair.near)}{size}"
     return [Finding("rest", f"{name}{left.beyond:,} other values differ as well, {where}")]

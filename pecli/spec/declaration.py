@@ -128,7 +128,7 @@ REACHES = ("phases", "score", "reach", "ramps")
 
 
 HookName = Literal[
-    "lesson", "identify", "identify_waves", "identify_axes", "identify_points", "layout", "differences", "words",
+    "lesson", "identify", "identify_waves", "identify_axes", "identify_arrays", "layout", "differences", "words",
     "mistakes", "emulate", "scale", "extend", "apply",
 ]  # fmt: skip
 Hook = Callable[..., Any] | str

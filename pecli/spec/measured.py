@@ -189,6 +189,27 @@ class Pairs:
         return min([plain_digits(step, ANGLE_UNITS), *over])
 
 
+class Held(NamedTuple):
+    """Parameters that give the arrays of a file.
+
+    Attributes
+    ----------
+    keys : mapping of str to str
+        Those of the recipe, the table's own keys as well.
+    note : str
+        What is said besides.
+    wrong : str
+        How the arrays differ from those of the recipe.
+    equal : float
+        Share of the values that are equal; 0 where only rounding separates them.
+    """
+
+    keys: Mapping[str, str]
+    note: str = ""
+    wrong: str = ""
+    equal: float = 0.0
+
+
 @dataclass(frozen=True)
 class Named:
     """Parameters that give measured frequencies.

@@ -567,3 +567,18 @@ def test_other_parameters_of_a_scaling_are_no_noise(ask):
                                             "layout=angles,len=1,start=1")["angles"])[0])  # fmt: skip
     recipe = "rope:dim=128,base=500000,scaling=llama3,factor=8,original-max=8192"
     ask("compare", "w.npy", recipe).says("different: original-max 131072 where 8192 was expected")
+
+
+def test_empty_cells_are_listed_together(ask):
+    table = sinusoid(30, 8).astype(float).round(5)
+    for row, column in ((3, 1), (3, 2), (11, 5), (20, 0), (27, 7)):
+        table[row, column] = np.nan
+    np.savetxt("gaps.csv", table, fmt="%.5f", delimiter=",")
+    ask("identify", "gaps.csv").says("nearly sinusoidal:dim=8: 5 values are nan:", "[27, 7]").never("more reasons")
+
+
+def test_a_period_of_months_that_begin_again_is_told(ask):
+    months = np.tile(np.arange(1, 13), 3)
+    cyclic("mine.csv", months / 11)
+    cyclic("theirs.csv", months / 12)
+    ask("compare", "mine.csv", "theirs.csv").says("different: a period of 11 rows where 12 were expected")

@@ -84,6 +84,6 @@ def test_a_long_table_of_few_values_takes_seconds(ask):
     """A grid of its rows may be any smaller one resized; each try once took the weights of all rows."""
     np.save("codes.npy", (np.arange(4096)[:, None] >> np.arange(16) & 1).astype("f4"))
     start = time.monotonic()
-    ask("identify", "codes.npy").says("unknown: a mask of two values, 0 and 1")
+    ask("identify", "codes.npy").says("binary:dim=16,len=4096 (sure")
     assert time.monotonic() - start < 120
     assert WAYS[0].weights(4096, 1 << 20, np.array([0, 7])).shape == (2, 4096)

@@ -8,7 +8,7 @@ from fractions import Fraction
 from functools import lru_cache
 from itertools import permutations, product
 from math import lcm
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from pecli.encodings.shared import grids, trained
 from pecli.encodings.shared.deferred import Floats, dd, np, seeded
@@ -18,6 +18,9 @@ from pecli.numbers.decimals import CONTEXT, PI, TAU, number_text
 from pecli.spec.declaration import Facts, Family, Param, encoding
 from pecli.spec.hooks import Change
 from pecli.spec.plans import Band, Cross, Domain, Fixed, Waves
+
+if TYPE_CHECKING:
+    from pecli.spec.measured import Held
 
 # A drawn factor is sigma times a whole multiple of 2^-40.
 #
@@ -34,7 +37,7 @@ LARGEST_POSITIVE = Fraction(1, 1 << 63)
     facts=Facts(relative="rotation", cost="n * dim + dim // 2"),
     example="fourier:dim=8,sigma=0.1",
     place=11,
-    hooks={"mistakes": ":mistakes", "identify_points": ":identify_points"},
+    hooks={"mistakes": ":mistakes", "identify_arrays": ":identify_arrays"},
 )
 def fourier(
     *,
@@ -90,10 +93,6 @@ def fourier(
     Not
     ---
     if several scales are needed, or runs must agree on the random matrix
-
-    Not recognised
-    --------------
-    unless its file holds B and the points too: the frequencies are random
     """
     where = grids.coordinates_of(coordinates, grid, axis_order, points, point_axes, extent)
     if log and points is not None:
@@ -161,8 +160,10 @@ FACTORS = {
 MAX_OFF = 1e-3
 
 
-def identify_points(arrays: Mapping[str, Floats]) -> Iterator[tuple[dict[str, str], str]]:
+def identify_arrays(arrays: Mapping[str, Floats]) -> Iterator[Held]:
     """Yield the parameters of features (n, dim) in a file with B and n points, and what is wrong with them, if any."""
+    from pecli.spec.measured import Held
+
     for (feature, values), (b, matrix), (x, points) in permutations(arrays.items(), 3):
         if matrix.shape[1] != points.shape[1] or values.shape != (len(points), 2 * len(matrix)):
             continue
@@ -173,7 +174,7 @@ def identify_points(arrays: Mapping[str, Floats]) -> Iterator[tuple[dict[str, st
                 keys = {"dim": str(values.shape[1]), "matrix": f"FILE::{b}", "points": f"FILE::{x}"}
                 keys |= {"order": order} if order != "sin-cos" else {}
                 keys["point-axes"] = str(points.shape[1])
-                yield keys, wrong or f"FILE is this file, and '{feature}' the table"
+                yield Held(keys, f"FILE is this file, and '{feature}' the table", wrong)
 
 
 def mistakes(keys: Mapping[str, str]) -> Iterator[Change]:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from pecli.encodings.shared.deferred import Floats, dd, lessons, np
 from pecli.encodings.shared.parameters import Dim
 from pecli.spec.declaration import Facts, Family, encoding
 from pecli.spec.hooks import Item, Reach, SmallTable, Step
 from pecli.spec.plans import Domain, Values
+
+if TYPE_CHECKING:
+    from pecli.spec.measured import Held
 
 REACH = Reach("values", "the bits of the new positions", "a wider dim holds more positions")
 
@@ -21,7 +24,7 @@ REACH = Reach("values", "the bits of the new positions", "a wider dim holds more
     facts=Facts(longest="2 ** dim", beyond="ends"),
     example="binary:dim=8",
     place=3,
-    hooks={"lesson": ":lesson", "extend": lambda recipe: REACH},
+    hooks={"lesson": ":lesson", "extend": lambda recipe: REACH, "identify_arrays": ":identify_arrays"},
 )
 def binary(*, dim: Dim, msb: bool = False, code: Literal["binary", "gray"] = "binary", signed: bool = False) -> Values:
     """Bits of the position, one column each.
@@ -89,6 +92,28 @@ def lesson(exercise: lessons.Exercise) -> Iterator[Step]:
         ["p", "p + 1", "binary", "", "bits changed", "Gray", "", "bits changed"], [_change(a, b, dim) for a, b in pairs]
     )
     yield Step("neighbours, and their Hamming distance", [grid, *_all_changes(exercise, largest, gray)])
+
+
+# Rows of which 0 and 1 are no mask, and columns whose numbers are held in 64 bits.
+MIN_ROWS, MAX_BITS = 4, 62
+
+
+def identify_arrays(arrays: Mapping[str, Floats]) -> Iterator[Held]:
+    """Yield the parameters of the bits of positions from 0."""
+    from pecli.spec.measured import Held
+
+    (values, *more) = arrays.values()
+    if more or len(values) < MIN_ROWS or values.shape[1] > MAX_BITS:
+        return
+    rows, dim = np.arange(len(values)), values.shape[1]
+    for code, numbers in (("binary", rows), ("gray", rows ^ (rows >> 1))):
+        bits = numbers[:, None] >> np.arange(dim) & 1
+        for msb, own in (("false", bits), ("true", bits[:, ::-1])):
+            if (values == own).all():
+                keys = {"dim": str(dim), "msb": msb, "code": code}
+                usual = {"msb": "false", "code": "binary"}
+                keys = {key: text for key, text in keys.items() if usual.get(key) != text}
+                yield Held({**keys, "len": str(len(rows))}, equal=1.0)
 
 
 def _written(p: int, dim: int, gray: bool, stored: Sequence[int]) -> list[str]:
