@@ -331,7 +331,8 @@ def _of_arrays(table: Tabular) -> Identification | None:
                 return Identification(None, "unknown", measured=(f"nearly {recipe}: {held.wrong}",))
             count, notes = sum(values.size for values in arrays.values()), (held.note,) * bool(held.note)
             kind = "exact" if held.equal == 1 else "float32"
-            return Identification(recipe, "sure", None, held.equal, kind, notes, (), count, tuple(arrays))
+            sure = "sure" if table.arrays[0].rows >= MIN_SURE_ROWS else "likely"
+            return Identification(recipe, sure, None, held.equal, kind, notes, (), count, tuple(arrays))
     return None
 
 
