@@ -864,7 +864,8 @@ def _measured_only(measured: Measured, nearest: waves.WaveName | None, explained
             if pairs.magnitude > 1 + MAX_UNEVEN and slower.min() > 1 - MAX_UNEVEN and slower.max() < MAX_SLOWER:
                 text += f", {slower.min():.4g} to {slower.max():.4g} times slower than base {BASES[0]}, as in longrope"
             again = np.flatnonzero(np.isclose(pairs.steps[1:], pairs.steps[0], 1e-3)) + 1
-            if 0 < len(again) <= MAX_AXES and again[0] > 1:
+            falling = all((np.diff(one) <= 0).all() for one in np.split(pairs.steps, again))
+            if 0 < len(again) <= MAX_AXES and again[0] > 1 and falling:
                 text += f"; they begin again at {numbered('pair', again)}, as of ropes side by side"
     else:
         some = " sampled" if explained == nearest.explained else ""
