@@ -88,6 +88,7 @@ def explained(a: Tabular, b: Tabular) -> list[Finding]:
 
 def identified(table: Tabular, positions: Floats | None = None) -> Identification:
     """Return what `judge.identify` says of a table; of an unknown one, also why it differs from the nearest recipe."""
+    from pecli.judge.cycles import cyclic
     from pecli.judge.description import Identification, statistics_of
     from pecli.judge.identify import at_positions, identify
     from pecli.tables.alignment import as_one_array
@@ -97,7 +98,9 @@ def identified(table: Tabular, positions: Floats | None = None) -> Identificatio
         if found.recipe or found.unknown.startswith("nearly"):
             return found
         found = identify(table, positions)
-        return found if found.confidence == "sure" else Identification(None, "unknown", measured=statistics_of(table))
+        if found.confidence == "sure":
+            return found
+        return Identification(None, "unknown", measured=cyclic(table) or statistics_of(table))
     found = identify(table, positions)
     if found.recipe or found.count or positions is not None:  # of an unknown table, all values were compared
         return found
@@ -114,6 +117,7 @@ def identified(table: Tabular, positions: Floats | None = None) -> Identificatio
 
 def _reasons(table: Tabular, found: Identification) -> Iterator[str]:
     """Yield why an unknown table is none: what each of two arrays is, or how it differs from a recipe like it."""
+    from pecli.judge.cycles import cyclic
     from pecli.judge.description import repeated_rows
     from pecli.judge.explain import STILL, TRAINED, is_still, is_trained
     from pecli.judge.identify import MIN_EXPLAINED_NEAREST, few_values, is_cube, is_large
@@ -122,7 +126,7 @@ def _reasons(table: Tabular, found: Identification) -> Iterator[str]:
     from pecli.tables.alignment import table_like
     from pecli.tables.sources import read_source
 
-    if each := _each_alone(table):
+    if each := (cyclic(table) if found.nearest is None else ()) or _each_alone(table):
         yield from each
         return
     if not is_large(table) and is_still(table):

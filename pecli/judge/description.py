@@ -207,6 +207,10 @@ class Tally:
         return f"in {len(rows):,} rows and {width:,} columns"
 
 
+# How the words about cosines and sines of hours and the like begin, which no recipe gives.
+CYCLIC = "cyclic features: "
+
+
 @dataclass(frozen=True, repr=False)
 class Identification:
     """The recipe that reproduces a table, and how certain it is.
@@ -275,7 +279,7 @@ class Identification:
     def unknown(self) -> str:
         """What is said first of an unknown table: what it is nearly, or what was measured."""
         first = next(iter(self.measured), "no recipe was found that gives these values")
-        return first if first.startswith("nearly ") else f"unknown: {first}"
+        return first if first.startswith(("nearly ", CYCLIC)) else f"unknown: {first}"
 
     def as_dict(self) -> dict[str, Any]:
         """Return the mapping that --json prints."""

@@ -15,6 +15,7 @@ import numpy as np
 from pecli.errors import PecliError
 from pecli.formats.decimals import digits_text, how_printed, printed_digits
 from pecli.judge.bias_differences import bias_differences
+from pecli.judge.cycles import cycle_differences
 from pecli.judge.description import COPIES, Identification, factor_text, harmless
 from pecli.judge.difference import (
     Expected,
@@ -67,7 +68,7 @@ from pecli.spec.recipe import Recipe
 from pecli.spec.tabular import InMemory, Tabular, View
 from pecli.tables.comparison import Comparison, Finding, compare_tables
 from pecli.tables.figures import Tolerance, coarser
-from pecli.tables.layouts import cosines_and_sines
+from pecli.tables.layouts import cosine_sine_pairs, cosines_and_sines
 from pecli.tables.parts import ConcatTable
 from pecli.tables.request import ArrayNaming, Extent
 from pecli.tables.table import Table
@@ -82,7 +83,9 @@ def explain(actual: Tabular, expected: Tabular, found: Comparison) -> list[Findi
     with np.errstate(all="ignore"):  # a file may hold any number
         left, right = _differing(actual, expected, found)
         if (len(left.arrays), len(right.arrays)) != (len(actual.arrays), len(expected.arrays)):
-            return explain(left, right, compare_tables(left, right, found.tolerance))
+            few, name = explain(left, right, compare_tables(left, right, found.tolerance)), left.arrays[0].name
+            alone = len(left.arrays) == 1 < len(found.arrays)  # and the others are equal
+            return [one if name in one.text or not alone else one._replace(text=f"{name}: {one.text}") for one in few]
         if copied := _copies(actual, expected, found.tolerance):
             return copied
         if isinstance(expected, Table) and expected.request.naming != ArrayNaming():
@@ -131,8 +134,9 @@ def explain(actual: Tabular, expected: Tabular, found: Comparison) -> list[Findi
         own = _located(actual, expected) if trained else []  # the recipe gives the index alone
         if any(one.kind not in ("place", "identity") for one in own):
             return own
-        if angles := _other_angles(matched_views(actual, expected)):
-            return [angles]
+        both = matched_views(actual, expected)
+        if (table is None or sum(one.row_size for one, _ in both) == 2) and (cycles := cycle_differences(both)):
+            return cycles
         findings = _described(actual, table, found) if table is not None else None
         if table is not None and not findings:
             findings = _identified(actual, table, found)
@@ -144,46 +148,6 @@ def explain(actual: Tabular, expected: Tabular, found: Comparison) -> list[Findi
             return [*findings, Finding("expected", f"the expected values are {what} {named.short}")]
         of_pairs = any(text.startswith(PAIRS) for text in named.measured)
         return _located(actual, expected, tensors=named.recipe is None and not of_pairs)
-
-
-def _other_angles(pairs: Sequence[tuple[ArrayView, ArrayView]]) -> Finding | None:
-    """Return how the angle of a single pair of columns, such as that of hours, differs: by its period or its start.
-
-    None where the values are no cosine and sine of one angle.
-    """
-    if len({view.rows for pair in pairs for view in pair}) != 1 or sum(one.row_size for one, _ in pairs) != 2:
-        return None
-    both = [np.concatenate([read_floats(pair[k], 0, pair[k].rows) for pair in pairs], 1) for k in (0, 1)]
-    if any(one.shape[1] != 2 for one in both):
-        return None
-    have, want = (one[:, 0] + 1j * one[:, 1] for one in both)
-    off = np.abs(np.abs(np.concatenate([have, want])) - 1)
-    if not (off <= MAX_ANGLE_GAP).all() or len(have) < MIN_PERIOD_ROWS:
-        return None
-    rows, ahead = np.arange(len(have)), np.unwrap(np.angle(have * want.conj()))
-    own, steps = (
-        np.angle(one[1:] * one[:-1].conj()) for one in (have, want)
-    )  # of either sign, if columns are exchanged
-    step, other = float(np.median(steps)), float(np.median(own))
-    slope, start = np.polyfit(rows, ahead, 1)
-    rest = np.abs(ahead - slope * rows - start).max()
-    if rest > MAX_ANGLE_GAP + abs(step) / 2:  # unless the days begin again
-        off = np.maximum(np.abs(own - other), np.abs(steps - step))
-        if np.quantile(off, MIN_EVEN) > MAX_ANGLE_GAP or abs(other - step) < MAX_ANGLE_GAP:
-            return None
-        slope, start, rest = other - step, 0.0, MIN_ANGLE
-    if abs(slope) * len(rows) > MIN_CLEAR * max(rest, MIN_ANGLE):
-        both = [2 * np.pi / abs(one) for one in (step + slope, step)]
-        few = 6 if rest < MIN_ANGLE else 4  # digits
-        period, wanted = next(texts for k in (few, 9, 17) if len({*(texts := [f"{one:.{k}g}" for one in both])}) > 1)
-        return Finding("frequency", f"a period of {period} rows where {wanted} were expected")
-    if abs(start) > MIN_CLEAR * max(rest, MIN_ANGLE):
-        count, where = f"{abs(start / step):.4g}", "ahead" if start / step > 0 else "behind"
-        text = f"every angle is {where} by {count} row{'s' * (count != '1')} ({abs(start):.4g} radians)"
-        return Finding("start", text)
-    most, in_rows = (limit(np.abs(one).max(), 2) for one in (ahead, ahead / step))
-    text = f"the angles are off by up to {most} radians ({in_rows} rows), unevenly, while cos^2 + sin^2 stays 1"
-    return Finding("frequency", f"{text}: positions or times were rounded") if rest > MIN_ANGLE else None
 
 
 def beyond_tolerance(actual: Tabular, expected: Tabular, found: Comparison) -> list[Finding]:
@@ -355,8 +319,8 @@ def _differing(actual: Tabular, expected: Tabular, found: Comparison) -> Iterato
     equal = [one.names for one in found.arrays if not one.figures.beyond and one.shapes[0] == one.shapes[1]]
     for side, table in enumerate((actual, expected)):
         names = {pair[side].name for pair in pairs} - {one[side] for one in (() if of_recipe else equal)}
-        both = cosines_and_sines([array.name for array in table.arrays])
-        names |= {*both} if names & {*both} else set()
+        every = cosine_sine_pairs([array.name for array in table.arrays])
+        names |= {name for both in every if names & {*both} for name in both}
         kept = [array for array in table.arrays if array.name in names]
         whole = not kept or len(kept) == len(table.arrays) or (table is expected and of_recipe)
         yield table if whole else View(table, kept)
@@ -553,11 +517,6 @@ FIRST_ROWS, MAX_FIRST_GAP = 16, 1e-5
 MAX_LONE_VALUES = 1 << 22
 # Largest error of remade rows as a share of their largest value: of the 1e-5 that a layer norm adds to the variance.
 MAX_REMADE_GAP = 1e-3
-# Rows of which a period is compared, the angle that is more than rounding, and how many times as far as the angles'
-# noise another angle is.
-MIN_PERIOD_ROWS, MIN_ANGLE, MIN_CLEAR = 8, 1e-5, 8
-# Share of the rows by which an angle advances alike, where days begin again.
-MIN_EVEN = 0.75
 # Radians by which angles of float32 are off at position 131072.
 MAX_ANGLE_GAP = 0.01
 # Largest error, in units of the last place, of frequencies that were computed in their own type.

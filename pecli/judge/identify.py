@@ -66,6 +66,8 @@ HIDING = {"float16": 3, "float32": 7}
 MAX_NEAR_BASE = 0.1
 # Values that are read again with few digits.
 MAX_VALUES = 1 << 20
+# Parameters that make one frequency any number.
+FITTED = re.compile(",(step|factor)=")
 # The coarse type of a recipe, and notes about it.
 DTYPE = re.compile(",dtype=[a-z0-9]+")
 # Digits of a base that the first columns of a wider table with a usual base have.
@@ -98,6 +100,8 @@ def identify_digits(table: Tabular) -> Identification | None:
     hiding = [kind for kind, least in HIDING.items() if digits >= least and EPSILON[kind] > EPSILON[stored]]
     hidden = [_identified(InMemory({name: v.astype(kind) for name, v in arrays.items()})) for kind in hiding[::-1]]
     own = [_without_type(one) for one in hidden if one.recipe or one.nearest]
+    if sum(math.prod(a.row_shape) for a in chosen) == 2:  # of a single pair, few digits fit many recipes
+        own = [one for one in own if not FITTED.search(one.recipe or "")]
     found = [near for one in own if _base_digits(one.recipe) != FITTED_DIGITS for near in _with_usual_base(one)]
     for phases, of in ((0.0, "the exact one"), (EPSILON["float32"], "that of float32 phases (within their rounding)")):
         for one in found:
@@ -220,8 +224,6 @@ MAX_FITTED, MAX_NARROW_FITTED = 9.0, 5.5
 MIN_SURE_ROWS, MIN_SURE_PAIRS, MIN_SURE_COLUMNS = 8, 4, 16
 # Of evenly spaced frequencies, between the widest and the narrowest gap, relative to their range.
 MAX_UNEVEN = 1e-3
-# The same of an angle's step from row to row, which few decimals round.
-MAX_JUMP = 0.05
 # Share of the frequencies of single columns that must differ from each other.
 MIN_DISTINCT = 0.75
 # Times that the list of a longrope slows a pair at most: Phi-3's goes to 65.
@@ -812,27 +814,6 @@ def structure_notes(name: waves.WaveName) -> Iterator[str]:
         yield f"every value is {ratio:.6g} times the recipe's (attention factor)"
 
 
-# Radians by which a turn may be off that of a whole number of degrees taken for radians.
-MAX_DEGREES_GAP = 1e-5
-
-
-def _period_words(measured: Measured) -> str:
-    """Return the period of the only pair, and where its angle jumps, as where hours begin again."""
-    signal, rows = measured.signal, measured.signal.rows
-    if measured.reading.is_alone or measured.reading.is_angles or len(rows) < 2:
-        return f"of period {2 * np.pi / measured.pairs.steps[0]:.6g} rows"
-    steps = np.abs(np.angle(signal.unit[1:, 0] * np.conj(signal.unit[:-1, 0]))) / np.diff(rows)
-    usual = np.median(steps)
-    jumps = rows[1:][np.abs(steps - usual) > MAX_JUMP * usual]
-    if len(jumps) > len(steps) // 8:
-        return "the angle does not advance evenly"
-    where = f", the angle jumps at {numbered('row', jumps)}" * bool(len(jumps))
-    turns = ((k, abs((k + np.pi) % (2 * np.pi) - np.pi)) for k in range(2, 181) if 360 % k == 0)
-    degrees = next((k for k, radians in turns if abs(radians - usual) < MAX_DEGREES_GAP), 0)
-    where += f": {degrees} radians a row, as of {degrees} degrees that were taken for radians" * bool(degrees)
-    return f"of period {2 * np.pi / usual:.6g} rows{where}"
-
-
 def _measured_only(measured: Measured, nearest: waves.WaveName | None, explained: float = 0.0) -> Identification:
     """Return an unknown identification with the measurements of a reading."""
     reading, pairs = measured.reading, measured.pairs
@@ -846,7 +827,7 @@ def _measured_only(measured: Measured, nearest: waves.WaveName | None, explained
     many = f"{pairs.count} {all_}" if pairs.count > 1 else f"1 {one}"
     layout = "complex" if measured.planes[0].part else reading.layout
     stands = "in one array" if reading.is_alone and layout == "split" else LAYOUT_WORDS.get(layout, layout)
-    text = f"{kind}, {many}, {stands}" + f", {_period_words(measured)}" * (pairs.count == 1)
+    text = f"{kind}, {many}, {stands}" + f", period {2 * np.pi / pairs.steps[0]:.6g} rows" * (pairs.count == 1)
     if not reading.is_angles and abs(pairs.magnitude - 1) > 4 * pairs.magnitude_error:
         text += f", magnitude {pairs.magnitude:.4g}"
     if nearest is None:

@@ -18,7 +18,7 @@ angles   angles (n, K)         TransformerEngine: radians, not reduced
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal
 
 from pecli.errors import UnknownName
@@ -61,16 +61,23 @@ def layout_arrays(layout: str, n: int, width: int, dtype: str) -> tuple[Array, .
 
 
 def cosines_and_sines(names: Sequence[str]) -> list[str]:
-    """Return the names of the cosines and the sines, in this order: cos, cos_cached, rotary_emb.cos_cached ..
+    """Return the names of the first cosines and their sines: cos, cos_cached, rotary_emb.cos_cached ..
 
     Real and imaginary parts are such too: freq_cis_real, freq_cis_imag.
     """
-    for part, partner in (("cos", "sin"), ("real", "imag")):
-        for name in names:
-            other = name.replace(part, partner)
-            if part in name and partner not in name and other in names:
-                return [name, other]
-    return []
+    return list(next(iter(cosine_sine_pairs(names)), ()))
+
+
+def cosine_sine_pairs(names: Iterable[str]) -> list[tuple[str, str]]:
+    """Return the names of all cosines, each with that of its sines."""
+    every = {*names}
+    both = (("cos", "sin"), ("real", "imag"))
+    return [
+        (name, other)
+        for part, partner in both
+        for name in names
+        if part in name and partner not in name and (other := name.replace(part, partner)) in every
+    ]
 
 
 def column_views(layout: str, width: int, array: NDArray[Any]) -> list[NDArray[Any]]:

@@ -536,7 +536,9 @@ def test_hours_with_a_period_of_23_are_told(ask):
         rows = (f"{k},{np.sin(x):.4f},{np.cos(x):.4f}" for k, x in enumerate(turns))
         with open(name, "w") as file:
             file.write("\n".join(["hour,hour_sin,hour_cos", *rows, ""]))
-    ask("compare", "have.csv", "want.csv").says("different: a period of 23 rows where 24 were expected")
+    ask("compare", "have.csv", "want.csv").says(
+        "different: hour_sin and hour_cos: a period of 23 rows where 24 were expected"
+    )
 
 
 def test_days_of_a_year_are_found_whatever_the_base(ask):

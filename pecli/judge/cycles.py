@@ -1,0 +1,239 @@
+"""Cyclic features: the cosine and the sine of an hour, a weekday or a month, each pair two columns of a table."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pecli.judge.description import CYCLIC
+from pecli.judge.orders import numbered
+from pecli.judge.planes import Floats
+from pecli.judge.rows import floats
+from pecli.numbers.decimals import near
+from pecli.numbers.printing import limit
+from pecli.spec.tabular import Tabular
+from pecli.tables.comparison import Finding
+from pecli.tables.layouts import cosine_sine_pairs
+from pecli.tables.views import ArrayView, view_of
+
+# Columns of cyclic features, of which a wider table has none, and the fewest and the most rows that are looked at.
+MAX_COLUMNS, MIN_ROWS, MAX_ROWS = 16, 6, 1 << 18
+# Radians by which two decimals move an angle; rounding of float64, and of what is less than a digit.
+MAX_GAP, MIN_GAP = 0.01, 1e-5
+# Share of the rows that a relation of angles must give: where a year begins again, a day may be another one.
+MIN_RELATED = 0.95
+# Share of the rows by which an angle advances alike, if it advances evenly; the others are where a day begins again.
+MIN_EVEN = 0.87
+# Relative difference of the advances of two rows that are alike, as few decimals leave it.
+MAX_JUMP = 0.05
+# Steps of a turn, such as the minutes of a day; of more, or of more than the rows show twice, none are counted.
+MAX_STEPS = 1440
+# Degrees in a radian, by which angles are too large whose degrees were taken for radians.
+DEGREES = 180 / math.pi
+# Radians by which a whole number of degrees taken for radians may be off.
+MAX_DEGREES_GAP = 1e-5
+
+
+class Cycle(NamedTuple):
+    """Two columns that are the cosine and the sine of one angle.
+
+    Attributes
+    ----------
+    name : str
+        What to call them.
+    points : (n,) complex128
+        The cosine and the sine as one number of modulus 1.
+    gap : float
+        Radians by which an angle may be off.
+    """
+
+    name: str
+    points: NDArray[Any]
+    gap: float
+
+    @property
+    def advance(self) -> float:
+        """Radians by which the angle rises or falls from row to row; NaN where it does so unevenly."""
+        ahead = np.angle(self.points[1:] * self.points[:-1].conj())
+        usual = float(np.median(ahead))
+        even = np.abs(ahead - usual) <= MAX_JUMP * abs(usual) + self.gap
+        return float(ahead[even].mean()) if abs(usual) > MIN_GAP and even.mean() >= MIN_EVEN else math.nan
+
+    @property
+    def step(self) -> float:
+        """Radians between neighbouring values of an angle that has few; NaN of any other angle."""
+        turns = np.sort(np.angle(self.points) % (2 * np.pi))
+        values = turns[np.append(True, np.diff(turns) > 4 * self.gap)]
+        gaps = np.diff(values, append=values[0] + 2 * np.pi)
+        gaps = gaps[gaps > 4 * self.gap]
+        if not 1 < len(values) <= min(MAX_STEPS, len(turns) // 2) or not len(gaps):
+            return math.nan
+        step = 2 * np.pi / round(2 * np.pi / float(gaps.min()))
+        return step if (np.abs(gaps / step - np.rint(gaps / step)) * step <= 4 * self.gap).all() else math.nan
+
+    @property
+    def unit(self) -> tuple[str, float]:
+        """What angles are counted in, rows or steps, and the radians of one; ("", NaN) where they are uneven."""
+        named = (("row", self.advance), ("step", self.step))
+        return next(((word, radians) for word, radians in named if not math.isnan(radians)), ("", math.nan))
+
+    def words(self) -> str:
+        """Return the period, where the angle begins again, and degrees that were taken for radians."""
+        unit, radians = self.unit
+        if not unit:
+            return "the angle does not advance evenly"
+        text = f"period {near(2 * np.pi / abs(radians), self.gap / (len(self.points) * abs(radians))):f} {unit}s"
+        if unit == "step":
+            return text
+        ahead = np.angle(self.points[1:] * self.points[:-1].conj())
+        jumps = 1 + np.flatnonzero(np.abs(ahead - radians) > MAX_JUMP * abs(radians) + self.gap)
+        where = f", the angle jumps at {numbered('row', jumps)}" * bool(len(jumps))
+        turns = ((k, abs((k + np.pi) % (2 * np.pi) - np.pi)) for k in range(2, 181) if 360 % k == 0)
+        degrees = next((k for k, turn in turns if abs(turn - abs(radians)) < MAX_DEGREES_GAP), 0)
+        where += f": {degrees} radians a row, as of {degrees} degrees that were taken for radians" * bool(degrees)
+        return text + where
+
+
+def _columns(views: Sequence[ArrayView]) -> dict[str, Floats]:
+    """Return the columns of arrays with as many rows, by name or by number; {} of others, and of many."""
+    rows = {view.rows for view in views}
+    if len(rows) != 1 or not MIN_ROWS <= min(rows) <= MAX_ROWS or sum(view.row_size for view in views) > MAX_COLUMNS:
+        return {}
+    found = dict[str, Floats]()
+    for view in views:
+        values = floats(view, 0, view.rows)
+        names = [view.name] if view.row_size == 1 < len(views) else [f"column {k}" for k in range(values.shape[1])]
+        found.update(zip(names, values.T, strict=True))
+    return found
+
+
+def _partners(columns: Mapping[str, Floats]) -> list[tuple[str, str]]:
+    """Return the names of cosines with their sines: those that the names say, or else neighbours, or halves."""
+    names, named = list(columns), cosine_sine_pairs(columns)
+    half = len(names) // 2
+    orders = (named, list(zip(names[1::2], names[::2], strict=False)), list(zip(names[half:], names, strict=False)))
+    return next((pairs for pairs in orders if pairs and all(_cycle(columns, *pair) for pair in pairs)), [])
+
+
+def _cycle(columns: Mapping[str, Floats], cos: str, sin: str) -> Cycle | None:
+    points = columns[cos] + 1j * columns[sin]
+    off = np.abs(np.abs(points) - 1)
+    both = " and ".join(name for name in columns if name in (cos, sin)).replace(" and column", " and")
+    gap = 4 * float(off.max(initial=0)) + MIN_GAP / 4
+    return Cycle(both.replace("column", "columns"), points, gap) if (off <= MAX_GAP).all() else None
+
+
+def cyclic(table: Tabular) -> tuple[str, ...]:
+    """Return the periods of a table of a single pair, or of pairs whose columns have names; () of any other."""
+    if any(array.dtype.startswith("complex") or not array.bytes for array in table.arrays):
+        return ()
+    columns = _columns([view_of(table, array) for array in table.arrays])
+    cycles = [one for pair in _partners(columns) if (one := _cycle(columns, *pair))]
+    if len(cycles) > 1 and any(math.prod(array.row_shape) > 1 for array in table.arrays):
+        return ()
+    texts = [f"{one.name}, {one.words()}" for one in cycles]
+    return (f"{CYCLIC}{texts[0]}", *texts[1:]) if texts else ()
+
+
+def cycle_differences(pairs: Sequence[tuple[ArrayView, ArrayView]]) -> list[Finding]:
+    """Return how the angles of cyclic features differ from the expected ones; [] of tables without any."""
+    both = [_columns([pair[k] for pair in pairs]) for k in (0, 1)] if pairs else [{}, {}]
+    have, want = both[0].values(), both[1]
+    if len(have) != len(want) or any(y.shape != x.shape for y, x in zip(have, want.values(), strict=True)):
+        return []
+    own, partners, used = dict(zip(want, have, strict=True)), _partners(want), set[str]()
+    found = list[tuple[str, Finding]]()
+    for pair in partners:
+        one, other = _cycle(own, *pair), _cycle(want, *pair)
+        if one is None or other is None:
+            return []
+        used |= {*pair}
+        found += [(other.name, finding) for finding in _unlike(one, other)]
+    if any(not np.array_equal(own[name], want[name]) for name in want if name not in used):
+        return []
+    return [
+        one._replace(text=f"{name}: {one.text}" if len(want) > 2 or len(pairs) > 1 else one.text) for name, one in found
+    ]
+
+
+def _unlike(have: Cycle, want: Cycle) -> Iterator[Finding]:
+    """Yield how one angle differs: by a start, a sign, an exchange, another period, or unevenly."""
+    gap = max(have.gap, want.gap)
+    ahead, mirror = have.points * want.points.conj(), have.points * want.points
+    if np.abs(ahead - 1).max() <= gap:
+        return
+    if np.abs(ahead - ahead[0]).max() <= gap:
+        yield Finding("start", _start_words(float(np.angle(ahead.mean())), want))
+        return
+    signs = {1: "the sine has the other sign", -1: "the cosine has the other sign", 1j: "cosine and sine are exchanged"}
+    for turn, text in signs.items():
+        if np.abs(mirror - turn).max() <= gap:
+            yield Finding("sign" if turn in (1, -1) else "exchanged", text)
+            return
+    related = _ratio(have, want, gap)
+    if related is None:
+        most = np.abs(np.angle(ahead)).max()
+        unit, radians = want.unit
+        in_units = f" ({limit(most / abs(radians), 2)} {unit}s)" if unit == "row" else ""
+        text = f"the angles are off by up to {limit(most, 2)} radians{in_units}, unevenly, while cos^2 + sin^2 stays 1"
+        rounded = unit == "row" and most <= abs(radians)
+        yield Finding("frequency", f"{text}: positions or times were rounded" if rounded else text)
+        return
+    ratio, start = related
+    yield Finding("frequency", _ratio_words(ratio, want))
+    if abs(start) > 2 * gap:
+        yield Finding("start", _start_words(start, want, ratio))
+
+
+def _start_words(start: float, want: Cycle, ratio: float = 1.0) -> str:
+    """Describe a difference that all angles have, in rows or steps."""
+    unit, radians = want.unit
+    if abs(abs(start) - np.pi) <= want.gap:
+        return "cosine and sine have the other sign"
+    counted = start / (radians * ratio) if unit else start
+    where = "ahead" if counted > 0 else "behind"
+    many = f"{f'{abs(counted):.4g}'} {unit}{'s' * (f'{abs(counted):.4g}' != '1')} " if unit else ""
+    return f"every angle is {where} by {many}({abs(start):.4g} radians)"
+
+
+def _ratio_words(ratio: float, want: Cycle) -> str:
+    """Describe another period: in rows or steps, or as a factor of the angle."""
+    unit, radians = want.unit
+    if ratio == DEGREES:
+        return "the angles are degrees that were taken for radians"
+    why = " (the factor 2 pi is missing)" if abs(ratio * 2 * np.pi - 1) < MAX_GAP / 10 else ""
+    if not unit:
+        return f"every angle is {ratio:.4g} times the expected one{why}"
+    periods = [2 * np.pi / abs(radians * one) for one in (ratio, 1)]
+    period, wanted = (near(one, want.gap / np.pi) for one in periods)
+    return f"a period of {period:f} {unit}s where {wanted:f} were expected{why}"
+
+
+def _ratio(have: Cycle, want: Cycle, gap: float) -> tuple[float, float] | None:
+    """Return the factor of most angles to the expected ones, and what is added to them; None where there are none.
+
+    Expected angles rise from 0 without its end, or up to a turn with it, or on and on from row to row.
+    """
+    turn, found = np.angle(want.points) % (2 * np.pi), list[tuple[bool, float, float, float, float]]()
+    zero = np.minimum(turn, 2 * np.pi - turn) <= gap
+    for angles in (np.where(zero, 0, turn), np.where(zero, 2 * np.pi, turn), np.unwrap(np.angle(want.points))):
+        order = np.argsort(angles, kind="stable")
+        steps = np.diff(angles[order])
+        turns = np.angle(have.points[order][1:] * have.points[order][:-1].conj())
+        use = steps > 8 * gap
+        for guess in (float(np.median(turns[use] / steps[use])), DEGREES) if use.any() else ():
+            rest, good = np.unwrap(np.angle(have.points[order] * np.exp(-1j * guess * angles[order]))), np.s_[:]
+            for _ in range(2 if guess != DEGREES else 0):  # the second time without rows where a year begins again
+                slope, start = np.polyfit(angles[order][good], rest[good], 1)
+                off = np.abs(rest - slope * angles[order] - start)
+                good = off <= max(gap, 4 * float(np.median(off)))
+            ratio, start = (guess + float(slope), float(start)) if guess != DEGREES else (guess, 0.0)
+            off = np.abs(np.angle(have.points * np.exp(-1j * (ratio * angles + start))))
+            share = float((off <= 2 * gap * max(1.0, ratio)).mean())
+            if share >= MIN_RELATED:
+                found.append((ratio == DEGREES, share, -abs(ratio - 1), ratio, float(np.angle(np.exp(1j * start)))))
+    return max(found)[-2:] if found else None

@@ -1,0 +1,91 @@
+"""Cyclic features of calendars, as spreadsheets and notebooks make them: what they are, and how two of them differ."""
+
+from datetime import datetime, timedelta
+
+import numpy as np
+import pytest
+
+START = datetime(2024, 1, 1)
+HOURS = [START + timedelta(hours=k) for k in range(24 * 90)]
+DAYS = [START + timedelta(days=k) for k in range(730)]
+hour = np.array([one.hour for one in HOURS])
+weekday = np.array([one.weekday() for one in HOURS])
+month = np.array([one.month for one in HOURS])
+day = np.array([one.timetuple().tm_yday for one in DAYS])
+month_of_day = np.array([one.month for one in DAYS])
+
+
+def features(angles, digits=8):
+    """Return sines and cosines of angles by name, as columns."""
+    return {f"{name}_{f.__name__}": f(x).round(digits) for name, x in angles.items() for f in (np.sin, np.cos)}
+
+
+def write(path, columns, digits=8):
+    """Write columns with their names."""
+    lines = (",".join(f"{v:.{digits}f}" for v in row) for row in zip(*columns.values(), strict=True))
+    with open(path, "w") as file:
+        file.write("\n".join([",".join(columns), *lines, ""]))
+
+
+def turns(values, period):
+    """Return the angles of numbers."""
+    return 2 * np.pi * values / period
+
+
+CALENDAR = {"hour": turns(hour, 24), "dow": turns(weekday, 7), "month": turns(month, 12)}
+
+
+@pytest.mark.parametrize(("other", "said"), [
+    ({"hour": turns(hour, 23)}, "hour_sin and hour_cos: a period of 23 rows where 24 were expected"),
+    ({"hour": turns(hour + 2, 24)}, "hour_sin and hour_cos: every angle is ahead by 2 rows (0.5236 radians)"),
+    ({"hour": hour / 24}, "a period of 150.7964 rows where 24 were expected (the factor 2 pi is missing)"),
+    ({"hour": 15.0 * hour}, "hour_sin and hour_cos: the angles are degrees that were taken for radians"),
+    ({"hour": turns(hour, 48)}, "hour_sin and hour_cos: a period of 48 rows where 24 were expected"),
+    ({"dow": turns(weekday, 6)}, "dow_sin and dow_cos: a period of 6 steps where 7 were expected"),
+    ({"dow": turns((weekday + 1) % 7, 7)}, "dow_sin and dow_cos: every angle is ahead by 1 step (0.8976 radians)"),
+    ({"month": turns(month - 1, 12)}, "month_sin and month_cos: every angle is behind by 1 step (0.5236 radians)"),
+    ({"month": np.pi / 2 - turns(month, 12)}, "month_sin and month_cos: cosine and sine are exchanged"),
+    ({"month": -turns(month, 12)}, "month_sin and month_cos: the sine has the other sign"),
+])  # fmt: skip
+@pytest.mark.parametrize("digits", [8, 4])
+def test_one_feature_of_a_calendar_differs(ask, other, said, digits):
+    write("mine.csv", features({**CALENDAR, **other}), digits)
+    write("theirs.csv", features(CALENDAR), digits)
+    ask("compare", "mine.csv", "theirs.csv").says(said if digits == 8 else said.partition("150")[0]).never(
+        "inf", "rounded"
+    )
+
+
+@pytest.mark.parametrize(("other", "said"), [
+    ({"day": turns(day, 366)}, "day_sin and day_cos: a period of 366 rows where 365 were expected"),
+    ({"day": turns(day - 1, 365)}, "day_sin and day_cos: every angle is behind by 1 row (0.01721 radians)"),
+    ({"month": turns(month_of_day, 11)}, "month_sin and month_cos: a period of 11 steps where 12 were expected"),
+    ({"month": turns(month_of_day - 1, 11)}, "a period of 11 steps where 12 were expected"),
+    ({"day": turns(day, 366), "month": turns(month_of_day, 13)}, "month_cos: a period of 13 steps where 12"),
+])  # fmt: skip
+def test_days_and_months_of_two_years_differ(ask, other, said):
+    own = {"day": turns(day, 365), "month": turns(month_of_day, 12)}
+    write("mine.csv", features({**own, **other}))
+    write("theirs.csv", features(own))
+    ask("compare", "mine.csv", "theirs.csv").says(said)
+
+
+def test_what_cyclic_features_are_is_told(ask):
+    write("calendar.csv", {"t": np.arange(len(hour)), **features(CALENDAR)})
+    ask("identify", "calendar.csv").says(
+        "cyclic features: hour_sin and hour_cos, period 24 rows", "dow_sin and dow_cos, period 7 steps",
+        "month_sin and month_cos, period 12 steps",
+    ).never("unknown", "deviation")  # fmt: skip
+
+
+def test_a_period_of_few_digits_is_no_scaling(ask):
+    write("year.csv", features({"day": turns(np.arange(365), 365.25)}), 4)
+    ask("identify", "year.csv").says("cyclic features: day_sin and day_cos, period 365.25 rows").never("rope", "sure")
+
+
+def test_features_in_one_array_without_names_differ(ask):
+    columns = np.stack([*features(CALENDAR).values()], 1).astype("float32")
+    wrong = np.stack([*features({**CALENDAR, "dow": turns(weekday, 6)}).values()], 1).astype("float32")
+    np.save("theirs.npy", columns)
+    np.save("mine.npy", wrong)
+    ask("compare", "mine.npy", "theirs.npy").says("columns 2 and 3: a period of 6 steps where 7 were expected")
