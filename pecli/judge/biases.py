@@ -660,8 +660,8 @@ def identify_bias(table: Tabular) -> Identification | None:
                 judged = replace(judged, equal=None, notes=(note, *judged.notes))
             if judged.recipe is not None or judged.measured:
                 return judged
-        text = text or distance_of(table)
-        return Identification(None, "unknown", measured=(text,)) if text else None
+        text = text or distance_of(table) or dot_products_of(table)
+        return Identification(None, "unknown", measured=(text,), is_described=True) if text else None
 
 
 DISTANCES = {
@@ -670,6 +670,8 @@ DISTANCES = {
 }  # fmt: skip
 
 
+# Error of a dot product of float32 rows, relative to the largest.
+MAX_PRODUCT_GAP = 1e-5
 BY_DISTANCE = "that depends on key minus query alone"
 
 
@@ -693,6 +695,35 @@ def distance_of(table: Tabular) -> str | None:
                     return f"{what}: {some} times {by}" + f" plus {added:g}" * bool(added) + hidden
             return f"{what} {BY_DISTANCE}; no recipe was found"
     return None
+
+
+def dot_products_of(table: Tabular) -> str | None:
+    """Describe the dot products of all rows of a sinusoid with each other, or their cosine similarities; else None."""
+    shapes = [[side for side in array.shape if side != 1] for array in table.arrays]
+    if len(shapes) != 1 or len(shapes[0]) != 2 or not 2 < shapes[0][0] == shapes[0][1] <= MAX_HEADS:
+        return None
+    values = np.asarray(Lines(table, table.arrays[0].name).read(0, shapes[0][0]))
+    at, first = np.arange(len(values)), values[0]
+    if not 0 < first[0] < np.inf or np.abs(values - first[np.abs(at[:, None] - at)]).max() > MAX_PRODUCT_GAP * first[0]:
+        return None
+    wide = round(2 * first[0])
+    is_whole = abs(2 * first[0] / wide - 1) < MAX_PRODUCT_GAP and wide % 2 == 0 if wide else False
+    for width in (wide,) if is_whole and wide > 2 else range(2, MAX_HEADS, 2):
+        w = 10000.0 ** (-2 * np.arange(width // 2) / width)
+        for count in (2, len(at)):  # most widths differ in the first neighbour
+            if np.abs(np.cos(np.outer(at[:count], w)).mean(axis=1) - first[:count] / first[0]).max() > MAX_PRODUCT_GAP:
+                break
+        else:
+            of = f"of all rows of sinusoidal:dim={width},len={len(at)} with each other"
+            factor = 2 * first[0] / width
+            if abs(factor - 1) < MAX_PRODUCT_GAP:
+                return f"the dot products {of}"
+            return (
+                f"the cosine similarities {of}"
+                if abs(first[0] - 1) < MAX_PRODUCT_GAP
+                else f"{factor:.5g} times the dot products {of}"
+            )
+    return f"a matrix {BY_DISTANCE}, symmetric, with {first[0]:g} on the diagonal"
 
 
 def _by_distance(lines: Lines, profile: Profile) -> bool:

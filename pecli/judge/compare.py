@@ -107,12 +107,12 @@ def identified(table: Tabular, positions: Floats | None = None) -> Identificatio
     if any(not array.bytes for array in table.arrays):
         return found
     with np.errstate(all="ignore"):  # a file may hold any number
-        if other := _in_order(table) or _reread(table):
+        if other := _applied(table) or _in_order(table) or _reread(table):
             return other
         reasons = tuple(_reasons(table, found))
         if not any(text.startswith("nearly") for text in reasons) and (other := at_positions(table)):
             return other
-        return replace(found, measured=reasons or found.measured)
+        return replace(found, measured=reasons, is_described=False) if reasons else found
 
 
 def _reasons(table: Tabular, found: Identification) -> Iterator[str]:
@@ -267,6 +267,26 @@ def _in_order(table: Tabular) -> Identification | None:
     if not found.recipe or (order == np.arange(len(order))).all():
         return None
     return replace(found, notes=("the rows are not in the order of the positions that the file states", *found.notes))
+
+
+def _applied(table: Tabular) -> Identification | None:
+    """Return the identification of the rotation by which some arrays were made of others, as queries are."""
+    from pecli.judge.identify import DTYPE, identify, is_large
+    from pecli.judge.kernels import WORDS, applied_rotations
+
+    best: Identification | None = None
+    for name, other, pairing, rotation in applied_rotations(table) if not is_large(table) else ():
+        found = identify(rotation)
+        text = f"'{other}' is '{name}' rotated in {WORDS[pairing]} pairs"
+        if found.recipe is None or found.confidence == "unknown":
+            continue
+        recipe = f"{DTYPE.sub('', found.recipe)},layout={pairing}"
+        if best is not None and best.recipe == recipe:
+            best = replace(best, notes=(*best.notes, text), arrays=(*best.arrays, name, other))
+        elif best is None:
+            steps = "each rotation measured"
+            best = replace(found, recipe=recipe, arithmetic=steps, notes=(text,), arrays=(name, other), equal=0.0)
+    return best
 
 
 def _reread(table: Tabular) -> Identification | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -49,11 +50,14 @@ class Cycle(NamedTuple):
         The cosine and the sine as one number of modulus 1.
     gap : float
         Radians by which an angle may be off.
+    along : str
+        What the angle advances by.
     """
 
     name: str
     points: NDArray[Any]
     gap: float
+    along: str = "row"
 
     @property
     def advance(self) -> float:
@@ -78,7 +82,7 @@ class Cycle(NamedTuple):
     @property
     def unit(self) -> tuple[str, float]:
         """What angles are counted in, rows or steps, and the radians of one; ("", NaN) where they are uneven."""
-        named = (("row", self.advance), ("step", self.step))
+        named = ((self.along, self.advance), ("step", self.step))
         return next(((word, radians) for word, radians in named if not math.isnan(radians)), ("", math.nan))
 
     def words(self) -> str:
@@ -91,10 +95,12 @@ class Cycle(NamedTuple):
             return text
         ahead = np.angle(self.points[1:] * self.points[:-1].conj())
         jumps = 1 + np.flatnonzero(np.abs(ahead - radians) > MAX_JUMP * abs(radians) + self.gap)
-        where = f", the angle jumps at {numbered('row', jumps)}" * bool(len(jumps))
+        where = f", the angle jumps at {numbered(self.along, jumps)}" * bool(len(jumps))
         turns = ((k, abs((k + np.pi) % (2 * np.pi) - np.pi)) for k in range(2, 181) if 360 % k == 0)
         degrees = next((k for k, turn in turns if abs(turn - abs(radians)) < MAX_DEGREES_GAP), 0)
-        where += f": {degrees} radians a row, as of {degrees} degrees that were taken for radians" * bool(degrees)
+        where += f": {degrees} radians a {self.along}, as of {degrees} degrees that were taken for radians" * bool(
+            degrees
+        )
         return text + where
 
 
@@ -122,21 +128,49 @@ def _partners(columns: Mapping[str, Floats]) -> list[tuple[str, str]]:
 def _cycle(columns: Mapping[str, Floats], cos: str, sin: str) -> Cycle | None:
     points = columns[cos] + 1j * columns[sin]
     off = np.abs(np.abs(points) - 1)
-    both = " and ".join(name for name in columns if name in (cos, sin)).replace(" and column", " and")
+    both = " and ".join(name for name in columns if name in (cos, sin))
+    both = re.sub("^(column|channel) ([0-9]+) and .* ", r"\1s \2 and ", both)
     gap = 4 * float(off.max(initial=0)) + MIN_GAP / 4
-    return Cycle(both.replace("column", "columns"), points, gap) if (off <= MAX_GAP).all() else None
+    return Cycle(both, points, gap) if (off <= MAX_GAP).all() else None
 
 
 def cyclic(table: Tabular) -> tuple[str, ...]:
     """Return the periods of a table of a single pair, or of pairs whose columns have names; () of any other."""
     if any(array.dtype.startswith("complex") or not array.bytes for array in table.arrays):
         return ()
-    columns = _columns([view_of(table, array) for array in table.arrays])
+    views = [view_of(table, array) for array in table.arrays]
+    if channels := _of_channels(views):
+        return channels
+    columns = _columns(views)
     cycles = [one for pair in _partners(columns) if (one := _cycle(columns, *pair))]
     if len(cycles) > 1 and any(math.prod(array.row_shape) > 1 for array in table.arrays):
         return ()
+    return _listed(cycles)
+
+
+def _listed(cycles: Sequence[Cycle]) -> tuple[str, ...]:
     texts = [f"{one.name}, {one.words()}" for one in cycles]
     return (f"{CYCLIC}{texts[0]}", *texts[1:]) if texts else ()
+
+
+def _of_channels(views: Sequence[ArrayView]) -> tuple[str, ...]:
+    """Return the periods of the channels of a map, such as sines of latitude and longitude; () of any other array."""
+    shape = views[0].plain_shape if len(views) == 1 else ()
+    if len(shape) != 3 or math.prod(shape) > MAX_COLUMNS * MAX_ROWS:
+        return ()
+    values = floats(views[0], 0, views[0].rows).reshape(shape)
+    for channels in (values, np.moveaxis(values, 2, 0)):
+        found = list[Cycle]()
+        for k in range(0, len(channels) - 1, 2) if len(channels) <= MAX_COLUMNS else ():
+            both = channels[k : k + 2]
+            rows, columns = both[:, :, 0], both[:, 0]
+            for along, held, whole in (("row", rows, rows[:, :, None]), ("column", columns, columns[:, None])):
+                named = {f"channel {k + part}": held[part] for part in (0, 1)}
+                if (both == whole).all() and (one := _cycle(named, f"channel {k + 1}", f"channel {k}")):
+                    found.append(one._replace(along=along))
+        if found and 2 * len(found) == len(channels):
+            return _listed(found)
+    return ()
 
 
 def cycle_differences(pairs: Sequence[tuple[ArrayView, ArrayView]]) -> list[Finding]:
@@ -216,11 +250,12 @@ def _ratio_words(ratio: float, want: Cycle) -> str:
 def _ratio(have: Cycle, want: Cycle, gap: float) -> tuple[float, float] | None:
     """Return the factor of most angles to the expected ones, and what is added to them; None where there are none.
 
-    Expected angles rise from 0 without its end, or up to a turn with it, or on and on from row to row.
+    Expected angles rise from 0 without its end, or up to a turn with it, or on and on from row to row, or have signs.
     """
     turn, found = np.angle(want.points) % (2 * np.pi), list[tuple[bool, float, float, float, float]]()
     zero = np.minimum(turn, 2 * np.pi - turn) <= gap
-    for angles in (np.where(zero, 0, turn), np.where(zero, 2 * np.pi, turn), np.unwrap(np.angle(want.points))):
+    signed = np.angle(want.points)
+    for angles in (np.where(zero, 0, turn), np.where(zero, 2 * np.pi, turn), np.unwrap(signed), signed):
         order = np.argsort(angles, kind="stable")
         steps = np.diff(angles[order])
         turns = np.angle(have.points[order][1:] * have.points[order][:-1].conj())

@@ -245,6 +245,8 @@ class Identification:
         That recipe.
     usual : tuple of str
         Other recipes to compare an unknown table with; they may lack a width.
+    is_described : bool
+        Of a table without a recipe, whether what was measured says what it is, such as a mask.
     steps : tuple of float
         Of unknown cosines and sines, the radians by which each pair turns from row to row.
     """
@@ -262,6 +264,7 @@ class Identification:
     nearly: float = 0.0
     nearest: str | None = None
     usual: tuple[str, ...] = ()
+    is_described: bool = False
     steps: tuple[float, ...] = ()
 
     def __repr__(self) -> str:
@@ -279,7 +282,9 @@ class Identification:
     def unknown(self) -> str:
         """What is said first of an unknown table: what it is nearly, or what was measured."""
         first = next(iter(self.measured), "no recipe was found that gives these values")
-        return first if first.startswith(("nearly ", CYCLIC)) else f"unknown: {first}"
+        if first.startswith(("nearly ", CYCLIC)):
+            return first
+        return f"{'no recipe' if self.is_described else 'unknown'}: {first}"
 
     def as_dict(self) -> dict[str, Any]:
         """Return the mapping that --json prints."""

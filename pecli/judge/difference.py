@@ -210,8 +210,7 @@ def _explains_little(name: waves.WaveName, total: Tally, want: Expected) -> bool
     same = len(name.named.frequencies) == len(want.named.frequencies) and name.measured.reading.sin is not None
     if not total.unexplained or not same or name.encoding != want.encoding:
         return False
-    plain = replace(name, named=_structured(want, name.measured.pairs), phase="", start=want.start, step=want.step)
-    before = waves.verified(plain)[1].unexplained
+    before = _as_expected(name.measured, want).unexplained
     return before != total.unexplained and before < MIN_FEWER * total.unexplained
 
 
@@ -331,12 +330,17 @@ def _by_rows(group: tuple[Plane, ...], want: Expected) -> list[Finding] | None:
     w = want.named.frequencies
     for measured in measured_readings(group):
         if measured.pairs.count == len(w) and group[0].rows == want.rows:
-            kind = "float64" if measured.dtype == "float64" else "float32"
-            way = waves.Way(kind, rounded(w, kind), kind, kind)
-            own = _structured(want, measured.pairs), want.start, want.step, "", measured, way
-            total = waves.tally(waves.WaveName(want.encoding, *own))
+            total = _as_expected(measured, want)
             return list(_in_part(group, total, want)) if total.unexplained else None
     return None
+
+
+def _as_expected(measured: Measured, want: Expected) -> Tally:
+    """Return the tally of a reading with the expected values, in the arithmetic of its type."""
+    kind = "float64" if measured.dtype == "float64" else "float32"
+    way = waves.Way(kind, rounded(want.named.frequencies, kind), kind, kind)
+    own = _structured(want, measured.pairs), want.start, want.step, "", measured, way
+    return waves.tally(waves.WaveName(want.encoding, *own))
 
 
 def position_words(places: Integers, want: Expected) -> str:

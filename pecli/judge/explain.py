@@ -61,10 +61,11 @@ from pecli.numbers.dtypes import GRIDS
 from pecli.numbers.positions import Positions, fraction_text
 from pecli.numbers.printing import limit
 from pecli.numbers.rounding import floats
+from pecli.spec.catalogue import CATALOGUE
 from pecli.spec.declaration import Family
 from pecli.spec.hooks import parameter_text
 from pecli.spec.plans import Waves
-from pecli.spec.recipe import Recipe
+from pecli.spec.recipe import Recipe, split_recipe
 from pecli.spec.tabular import InMemory, Tabular, View
 from pecli.tables.comparison import Comparison, Finding, compare_tables
 from pecli.tables.figures import Tolerance, coarser
@@ -125,6 +126,8 @@ def explain(actual: Tabular, expected: Tabular, found: Comparison) -> list[Findi
         if named.recipe is None and not is_large(expected):
             named = at_positions(expected) or named
         table = _parsed(named.recipe) if named.confidence == "sure" else None
+        if table is None and named.confidence == "sure" and (keys := _other_keys(actual, named)):
+            return keys
         fewer = table is not None and max(_size(table), named.count) < _size(expected)  # the others are empty
         if fewer and named.equal is not None:
             table = None
@@ -645,6 +648,18 @@ def _located(actual: Tabular, expected: Tabular, *, tensors: bool = False) -> li
         if wanted.recipe == own.recipe and f"{have} alone" in own.notes and f"{gone} alone" in wanted.notes:
             return [Finding("exchanged", f"every column holds {have} where {gone} were expected")]
     return [Finding("identity", f"the file holds other values: {sure}{own.recipe}{lone}"), *findings]
+
+
+def _other_keys(actual: Tabular, wanted: Identification) -> list[Finding]:
+    """Return the parameters of a table's recipe that differ from another one of the encoding, both of some points."""
+    (encoding, have), (other, want) = (split_recipe(one.recipe or "") for one in (identify(actual), wanted))
+    if encoding != other:
+        return []
+    own = CATALOGUE[encoding].parameters
+    usual = {key: str(one.default).lower() if one.kind == "flag" else "" for key, one in own.items()}
+    both = {key: (have.get(key, usual[key]), want.get(key, usual[key])) for key in (*want, *have) if key in own}
+    offs = {key: own[key].param.off for key in both}
+    return [Finding("parameter", parameter_text(key, *two, offs[key])) for key, two in both.items() if two[0] != two[1]]
 
 
 def _other_choice(actual: Tabular, expected: Table) -> list[Finding]:

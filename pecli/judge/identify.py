@@ -300,7 +300,8 @@ def _identified(table: Tabular, positions: Floats | None = None) -> Identificati
         if found is not None and (found.recipe is not None or found.count):
             doubtful = ANGLES in found.notes or rule is identify_vector
             other = identify_bias(table) if doubtful else None  # slopes fall, and rise with the distance, too
-            return found if other is None or not other.count else other
+            found = found if other is None or not other.count else other
+            return _others(found, table) if rule is identify_vector and found.recipe else found
         unknown = found if unknown is None or not unknown.measured else unknown
         of_pairs |= found is not None and is_large(table) and any(text.startswith(PAIRS) for text in found.measured[:1])
         if of_pairs and unknown and (rule is identify_grid or unknown.nearly > MIN_SAMPLED):
@@ -322,10 +323,13 @@ def _identified(table: Tabular, positions: Floats | None = None) -> Identificati
 
 def _of_arrays(table: Tabular) -> Identification | None:
     """Return the identification that encodings read off up to three matrices, such as codes; None of other arrays."""
-    matrices = all(len(array.shape) == 2 and not array.dtype.startswith("complex") for array in table.arrays)
-    if not 0 < len(table.arrays) <= MAX_MATRICES or not matrices or is_large(table):
+    matrices = all(len(array.shape) > 1 and not array.dtype.startswith("complex") for array in table.arrays)
+    if not 0 < len(table.arrays) <= MAX_MATRICES or not matrices or is_large(table) or not table.arrays[0].bytes:
         return None
-    arrays = {array.name: floats(table.read(array.name), array.dtype).astype(np.float64) for array in table.arrays}
+    arrays = {
+        array.name: floats(table.read(array.name), array.dtype).astype(np.float64).reshape(-1, array.shape[-1])
+        for array in table.arrays
+    }
     for encoding in CATALOGUE.values():
         for held in encoding.hook("identify_arrays")(arrays) if encoding.declares("identify_arrays") else ():
             recipe = join_recipe(encoding.name, held.keys)
@@ -557,7 +561,7 @@ def identify_waves(table: Tabular, stated: Integers | None = None) -> Identifica
                     text = f"{UNLIKE}; the first is {found.recipe}"
                     return replace(NONE, measured=(text,), arrays=found.arrays)
                 note = (EXCHANGED,) if transposed else ()
-                return _others(replace(found, notes=(*note, *found.notes)), table, group)
+                return _others(replace(found, notes=(*note, *found.notes)), table)
             unknown = unknown if transposed or (unknown and unknown.measured) else found or unknown
     return unknown
 
@@ -879,7 +883,7 @@ def _frequencies(table: Tabular, found: Identification) -> tuple[str, ...]:
 MAX_OTHERS = 4
 
 
-def _others(found: Identification, table: Tabular, group: tuple[Plane, ...]) -> Identification:
+def _others(found: Identification, table: Tabular) -> Identification:
     """Return an answer that names the arrays it does not speak of."""
     left = [a.name for a in table.arrays if a.name not in (*found.arrays, *_frequencies(table, found), "position")]
     if not left:

@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from itertools import product
+from itertools import permutations, product
 from typing import Any
 
 import numpy as np
@@ -22,14 +22,14 @@ from numpy.typing import NDArray
 from pecli.errors import PecliError
 from pecli.judge.description import factor_text, harmless
 from pecli.judge.located import indices, located
-from pecli.judge.planes import Floats, Integers, effective_dtype, rounded
+from pecli.judge.planes import EPSILON, Floats, Integers, effective_dtype, rounded
 from pecli.judge.rows import ComputedRows
 from pecli.judge.waves import LOW_TYPES
 from pecli.numbers.decimals import shortest
 from pecli.numbers.dtypes import GRIDS
 from pecli.numbers.positions import Positions
 from pecli.numbers.printing import at_least, figure, limit
-from pecli.numbers.rounding import narrow
+from pecli.numbers.rounding import floats, narrow
 from pecli.spec.measured import PUBLISHED_BASES
 from pecli.spec.recipe import Recipe
 from pecli.spec.tabular import InMemory, Tabular
@@ -53,6 +53,8 @@ MAX_TIES = 2e-3  # share of the wrong values that another last bit of a float32 
 BLOCK_VALUES = 1 << 20  # values rotated at once
 # Relative error of a measured factor, in each type of the outputs.
 MAX_FACTOR_ERROR = {"float64": 2.0**-20, "float32": 2.0**-16, "float16": 2.0**-8, "bfloat16": 2.0**-6}
+# Arrays of a file that are looked at for what was rotated, and the least turn, which is not of rounding.
+MAX_ARRAYS, MIN_TURN = 8, 1e-2
 PAIRINGS = (("half", "half"), ("interleaved", "interleaved"), ("half", "interleaved"), ("interleaved", "half"))
 WORDS = {"half": "half-split", "interleaved": "interleaved"}
 
@@ -589,6 +591,34 @@ def _rounding(applied: AppliedRotation, name: str, rough: str) -> Finding:
     what = f"the outputs are rounded to {applied.dtype}" if rough else f"{applied.dtype} rounding"
     text = f"{name}: {what}, at most {limit(most, 1)}: the rotation is right"
     return Finding("rounding", f"{text}; --atol {at_least(most, 1)} accepts it")
+
+
+def applied_rotations(table: Tabular) -> Iterator[tuple[str, str, str, InMemory]]:
+    """Yield which array is which other one rotated, by which pairs, and the cosines and sines that did it.
+
+    Vectors of one position stand along any axis but the first and the last; columns that are equal are not rotated.
+    """
+    arrays = [a for a in table.arrays if a.dtype in GRIDS and len(a.shape) > 2 and math.prod(a.shape) <= MAX_VALUES]
+    held = {a.name: floats(table.read(a.name), a.dtype).astype(np.float64) for a in arrays[:MAX_ARRAYS]}
+    kinds = {a.name: a.dtype for a in arrays}
+    for (name, x), (other, y) in permutations(held.items(), 2):
+        if x.shape != y.shape or not np.isfinite(x).all() or not np.isfinite(y).all():
+            continue
+        width = int(1 + np.flatnonzero((x != y).any(axis=tuple(range(x.ndim - 1)))).max(initial=-1))
+        error = 4 * max(EPSILON[kinds[name]], EPSILON[kinds[other]]) * float(np.abs(x).max(initial=0))
+        for axis, pairing in product(range(x.ndim - 2, 0, -1), WORDS) if width and width % 2 == 0 else ():
+            a, b = columns(width, pairing)
+            before, after = (np.moveaxis(v, axis, 0).reshape(x.shape[axis], -1, x.shape[-1]) for v in (x, y))
+            if before.shape[1] < 2 or len(before) < 2:
+                continue
+            before, after = (v[..., a] + 1j * v[..., b] for v in (before, after))
+            z = (after * before.conj()).sum(axis=1) / (np.abs(before) ** 2).sum(axis=1)
+            forward = np.median(np.angle(z[1] * z[0].conj())) > 0  # else the other one is rotated
+            if forward and np.abs(after - z[:, None] * before).max() <= error and np.abs(z - 1).max() > MIN_TURN:
+                parts = {"cos": z.real, "sin": z.imag}
+                coarse = {part: narrow(values, None, COARSER[kinds[other]]) for part, values in parts.items()}
+                yield name, other, pairing, InMemory(coarse)
+                break
 
 
 def as_vectors(values: Floats, axes: str) -> Floats:

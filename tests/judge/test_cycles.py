@@ -89,3 +89,25 @@ def test_features_in_one_array_without_names_differ(ask):
     np.save("theirs.npy", columns)
     np.save("mine.npy", wrong)
     ask("compare", "mine.npy", "theirs.npy").says("columns 2 and 3: a period of 6 steps where 7 were expected")
+
+
+def test_longitudes_in_degrees_are_found_on_either_side_of_0(ask):
+    degrees = np.random.default_rng(0).uniform(-180, 180, 800).round(3)
+    write("mine.csv", features({"lon": degrees}))
+    write("theirs.csv", features({"lon": np.radians(degrees)}))
+    ask("compare", "mine.csv", "theirs.csv").says("lon_sin and lon_cos: the angles are degrees that were taken")
+
+
+def test_channels_of_a_map_have_periods(ask):
+    lat, lon = np.radians(np.arange(-90, 90.1, 2.5)), np.radians(np.arange(0, 360, 2.5))
+    along = [np.broadcast_to(f(x), (73, 144)) for x in (lat[:, None], lon) for f in (np.sin, np.cos)]
+    for name, axis in (("first.npy", 0), ("last.npy", 2)):
+        np.save(name, np.stack(along, axis).astype("float32"))
+        ask("identify", name).says("cyclic features: channels 0 and 1, period 144 rows", "period 144 columns")
+
+
+def test_one_array_of_several_that_differs_is_named(ask):
+    draw = np.random.default_rng(1).normal(size=(2, 20, 8))
+    np.savez("theirs.npz", a=draw[0], b=draw[1])
+    np.savez("mine.npz", a=draw[0], b=-draw[1])
+    ask("compare", "mine.npz", "theirs.npz").says("different: b: the sign of all values is changed")

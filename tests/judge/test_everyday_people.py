@@ -95,7 +95,7 @@ def test_row_numbers_before_a_table_are_left_out(ask):
 @pytest.mark.parametrize("values", [np.tile([0, 1], 32), np.repeat([1, 0], 32)])
 def test_a_row_of_position_0_is_no_mask(ask, values):
     np.save("row.npy", values[None])
-    ask("identify", "row.npy").says("unknown: 0 and 1 in", "the sines and cosines of position 0").never("mask")
+    ask("identify", "row.npy").says("no recipe: 0 and 1 in", "the sines and cosines of position 0").never("mask")
 
 
 def test_a_lone_column_says_that_it_stands_for_any_width(ask):

@@ -465,7 +465,7 @@ def test_rows_that_are_cut_off_leave_the_others_counted(ask):
 
 def test_buffers_that_were_never_filled_are_zero(ask):
     np.savez("rotary.npz", cos=np.zeros((2048, 64), "float32"), sin=np.zeros((2048, 64), "float32"))
-    ask("identify", "rotary.npz").says("unknown: every value is 0").never("t5")
+    ask("identify", "rotary.npz").says("no recipe: every value is 0").never("t5")
 
 
 def test_a_base_that_overflowed_is_told(ask):

@@ -160,21 +160,61 @@ FACTORS = {
 MAX_OFF = 1e-3
 
 
+# Rows that are compared with those of a grid before its name is given.
+MAX_TRIED = 256
+# Coordinate k of n along a side of a grid, and what a recipe or a sentence calls it.
+RANGES: dict[str, Callable[[Floats, int], Floats]] = {
+    "corners": lambda k, n: 2 * k / max(1, n - 1) - 1,
+    "centres": lambda k, n: (2 * k + 1) / n - 1,
+    "0 to 1": lambda k, n: k / max(1, n - 1),
+    "0 to 1 without its end": lambda k, n: k / n,
+    "0 to 1, at the centres": lambda k, n: (k + 0.5) / n,
+}
+
+
 def identify_arrays(arrays: Mapping[str, Floats]) -> Iterator[Held]:
-    """Yield the parameters of features (n, dim) in a file with B and n points, and what is wrong with them, if any."""
+    """Yield the parameters of features (n, dim) in a file with B, and what is wrong with them, if anything.
+
+    The file holds the n points as well, or they are those of a grid.
+    """
     from pecli.spec.measured import Held
 
     for (feature, values), (b, matrix), (x, points) in permutations(arrays.items(), 3):
         if matrix.shape[1] != points.shape[1] or values.shape != (len(points), 2 * len(matrix)):
             continue
-        for (factor, wrong), order in product(FACTORS.items(), ("sin-cos", "cos-sin")):
-            angles = float(factor) * points @ matrix.T
-            both = [np.sin(angles), np.cos(angles)][:: 1 if order == "sin-cos" else -1]
-            if np.abs(np.concatenate(both, axis=1) - values).max(initial=0) < MAX_OFF:
-                keys = {"dim": str(values.shape[1]), "matrix": f"FILE::{b}", "points": f"FILE::{x}"}
-                keys |= {"order": order} if order != "sin-cos" else {}
-                keys["point-axes"] = str(points.shape[1])
-                yield Held(keys, f"FILE is this file, and '{feature}' the table", wrong)
+        for keys, wrong in _made(values, points @ matrix.T):
+            keys |= {"matrix": f"FILE::{b}", "points": f"FILE::{x}", "point-axes": str(points.shape[1])}
+            yield Held(keys, f"FILE is this file, and '{feature}' the table", wrong)
+    for (feature, values), (b, stored), swap in product(arrays.items(), arrays.items(), (False, True)):
+        matrix, n = stored.T if swap else stored, len(values)
+        if matrix.shape[1] not in (1, 2) or values.shape[1] != 2 * len(matrix) or feature == b:
+            continue
+        some = np.unique(np.linspace(0, n - 1, min(n, MAX_TRIED)).astype(int))
+        grids_of_n = [(n,)] if matrix.shape[1] == 1 else [(k, n // k) for k in range(2, n) if n % k == 0]
+        for grid, (word, coordinate), order in product(grids_of_n, RANGES.items(), ("xy", "yx")):
+            places = [k.astype(np.float64) for k in np.unravel_index(some, grid)]
+            at = np.stack([coordinate(k, side) for k, side in zip(places, grid, strict=True)], 1)
+            for keys, wrong in _made(values[some], (at[:, ::-1] if order == "xy" else at) @ matrix.T):
+                keys |= {"matrix": f"FILE::{b}"}
+                text, held = grids.grid_text(grid), f"FILE is this file, and '{feature}' the table"
+                held += f"; '{b}' is transposed" * swap
+                if word in ("corners", "centres"):
+                    keys |= {"coordinates": word, "grid": text} | ({"axis-order": "yx"} if order == "yx" else {})
+                    yield Held(keys, held, wrong)
+                else:
+                    keys |= {"points": "POINTS", "point-axes": str(len(grid))}
+                    first = "column first" if order == "xy" else "row first"
+                    held += f"; POINTS is a file of the points, which this one lacks: a grid of {text} from {word}"
+                    yield Held(keys, f"{held}, {first}", wrong)
+                return
+
+
+def _made(values: Floats, turns: Floats) -> Iterator[tuple[dict[str, str], str]]:
+    """Yield the width and the order of features at these turns, and what is wrong with their angles."""
+    for (factor, wrong), order in product(FACTORS.items(), ("sin-cos", "cos-sin")):
+        both = [np.sin(float(factor) * turns), np.cos(float(factor) * turns)][:: 1 if order == "sin-cos" else -1]
+        if np.abs(np.concatenate(both, axis=1) - values).max(initial=0) < MAX_OFF:
+            yield {"dim": str(values.shape[1]), **({"order": order} if order != "sin-cos" else {})}, wrong
 
 
 def mistakes(keys: Mapping[str, str]) -> Iterator[Change]:

@@ -24,7 +24,10 @@ LARGEST_EXPONENT = 96
     work=Work(additions="0"),
     example="nerf:bands=4,grid=64",
     place=9,
-    hooks={"identify_axes": "pecli.encodings.shared.identify_grids:nerf"},
+    hooks={
+        "identify_axes": "pecli.encodings.shared.identify_grids:nerf",
+        "identify_arrays": "pecli.encodings.shared.identify_grids:nerf_points",
+    },
     presets=(conventions("absolute", "nerf"),),
 )
 def nerf(

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from itertools import product
-from math import isqrt
+from math import isqrt, prod
 
 import numpy as np
 
 from pecli.encodings.absolute.sincos3d import widths_of
 from pecli.encodings.shared.grids import Columns, on_grid
-from pecli.numbers.decimals import digits, number_text, shortest
+from pecli.numbers.decimals import digits, near, number_text, shortest
 from pecli.numbers.rounding import Integers
-from pecli.spec.measured import PUBLISHED_BASES, Axes, Floats, Named, plain_digits
+from pecli.spec.measured import PUBLISHED_BASES, Axes, Floats, Held, Named, plain_digits
 
 # Parameters of coordinates, the coordinate from level to level of each axis, and the digits that were fitted.
 Coordinates = tuple[dict[str, str], dict[int, float], float]
@@ -28,6 +28,10 @@ MIN_VALUES = 4
 MAX_COLUMNS = 512
 # Coordinates of points that stand in the same array as their features.
 MAX_POINT_AXES = 3
+# Frequencies that doubling must show, and the error of the first angle, in float32 arithmetic.
+MIN_BANDS, MAX_DOUBLING = 3, 4e-6
+# Of the ends of a range of coordinates, relative and absolute.
+MAX_END = 1e-5
 # Levels by which the first coordinate of an axis may seem to be off.
 MAX_OFF = 0.1
 
@@ -229,6 +233,39 @@ def bands(axes: Axes) -> Iterator[Named]:
     for own, _, inputs in features(axes, ("sin-cos", "by-axis"), (np.pi,), usual) if axes.layout == "columns" else ():
         for more in ({}, {"spacing": "log"}, {"max-resolution": "224"}, {"max-resolution": "224", "spacing": "log"}):
             yield Named({**own, **more}, np.empty(0), fitted=1.0 * len(more), inputs=inputs)
+
+
+def points_words(points: Floats) -> str:
+    """Describe coordinates (n, k): the grid that they are, and their range."""
+    sides = [len(np.unique(column.round(5))) for column in points.T]
+    ends = f"{number_text(near(float(points.min()), MAX_END))} to {number_text(near(float(points.max()), MAX_END))}"
+    inner = next((k for k, column in enumerate(points.T) if abs(column[1] - column[0]) > MAX_END), 0)
+    if len(points) != prod(sides) or len(points) == sides[0]:
+        return f"{len(points)} points from {ends}"
+    grid = "x".join(map(str, [*(side for k, side in enumerate(sides) if k != inner), sides[inner]]))
+    return f"a grid of {grid} from {ends}, {'column' if inner == 0 else 'row'} first"
+
+
+def nerf_points(arrays: Mapping[str, Floats]) -> Iterator[Held]:
+    """Yield the parameters of doubling frequencies at any points, which the slowest sines and cosines show."""
+    values = next(iter(arrays.values()))
+    for many, order in product(range(1, MAX_POINT_AXES + 1), ("in-turn", "by-frequency", "sin-cos", "by-axis")):
+        bands, rest = divmod(values.shape[1], 2 * many)
+        if len(arrays) > 1 or rest or bands < MIN_BANDS or len(values) < MIN_VALUES:
+            continue
+        columns = Columns(many, bands, 2, "none", order)
+        sin, cos = (np.stack([values[:, columns.of(axis, part)] for axis in range(many)], 1) for part in (0, 1))
+        angles, doubled = np.arctan2(sin, cos)[..., 0], 2.0 ** np.arange(bands)
+        apart = np.abs(sin + 1j * cos - 1j * np.exp(-1j * angles[..., None] * doubled))
+        if (apart.max(axis=(0, 1)) < MAX_DOUBLING * doubled).all() and np.ptp(angles) > MAX_OFF:
+            keys = {"bands": str(bands), "coordinates": "given", "points": "FILE"}
+            keys |= {"point-axes": str(many)} if many > 1 else {}
+            keys |= {"order": order} if order != "in-turn" and many * bands > bands else {}
+            own = (
+                f"FILE is one of the points, which this file lacks: {points_words(angles / np.pi)}, or pi times as far"
+            )
+            yield Held(keys, f"{own} with pi=false", equal=0.0)
+            return
 
 
 def nerf(axes: Axes) -> Iterator[Named]:

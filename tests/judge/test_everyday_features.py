@@ -1,0 +1,73 @@
+"""Features of coordinates, tensors that were rotated, and other files that are no table of positions by themselves."""
+
+import numpy as np
+import pytest
+
+from tests.judge.answers import sinusoid
+
+
+def doubling(points, bands, scale=np.pi, order="by-frequency"):
+    """Return NeRF's sines and cosines of points (n, k), without the points."""
+    parts = [f(scale * 2.0**k * points) for k in range(bands) for f in (np.sin, np.cos)]
+    return np.concatenate(parts, 1) if order == "by-frequency" else np.stack(parts, 2).reshape(len(points), -1)
+
+
+@pytest.mark.parametrize(("order", "said"), [("by-frequency", "order=by-frequency"), ("in-turn", "points=FILE")])
+def test_doubling_frequencies_of_any_points_are_named(ask, order, said):
+    y, x = np.meshgrid(np.linspace(0, 1, 32), np.linspace(0, 1, 32), indexing="ij")
+    points = np.stack([y.ravel(), x.ravel()], 1)
+    np.save("pixels.npy", doubling(points, 6, order=order).astype("float32"))
+    ask("identify", "pixels.npy").says("nerf:bands=6", "point-axes=2", said, "grid of 32x32 from 0 to 1, row first")
+
+
+def test_pi_of_nerf_is_told_between_two_files(ask):
+    points = np.random.default_rng(0).uniform(-1, 1, (200, 3)).astype("float32")
+    for name, scale in (("mine.npy", np.pi), ("theirs.npy", 1.0)):
+        np.save(name, np.concatenate([points, doubling(points, 8, scale)], 1).astype("float32"))
+    ask("compare", "mine.npy", "theirs.npy").says("different: pi=true where pi=false was expected")
+    ask("compare", "theirs.npy", "mine.npy").says("different: pi=false where pi=true was expected")
+
+
+@pytest.mark.parametrize(("ends", "said"), [
+    ((0, 1, False), "from 0 to 1 without its end, column first"), ((-1, 1, True), "coordinates=corners,grid=24x24"),
+])  # fmt: skip
+def test_fourier_features_of_a_grid_are_named_without_its_points(ask, ends, said):
+    matrix = np.random.default_rng(0).normal(size=(64, 2)) * 10
+    axis = np.linspace(*ends[:2], 24, endpoint=ends[2])
+    points = np.stack(np.meshgrid(axis, axis), 2).reshape(-1, 2)
+    turns = 2 * np.pi * points @ matrix.T
+    np.savez("features.npz", B=matrix, mapped=np.concatenate([np.sin(turns), np.cos(turns)], 1))
+    ask("identify", "features.npz").says("fourier:dim=128", "FILE::B", said)
+
+
+def test_dot_products_of_rows_are_those_of_a_sinusoid(ask):
+    rows = sinusoid(50, 128).astype("float32")
+    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+    np.save("products.npy", rows @ rows.T)
+    np.save("similar.npy", (rows / lengths) @ (rows / lengths).T)
+    ask("identify", "products.npy").says("no recipe: the dot products of all rows of sinusoidal:dim=128,len=50")
+    ask("identify", "similar.npy").says("no recipe: the cosine similarities of all rows of sinusoidal:dim=128")
+
+
+@pytest.mark.parametrize("pairing", ["half", "interleaved"])
+@pytest.mark.parametrize("rotary", [64, 32])
+def test_a_rotation_is_read_off_queries_before_and_after(ask, pairing, rotary):
+    draw, kept = np.random.default_rng(0), {}
+    angles = np.outer(np.arange(48), 500000.0 ** (-np.arange(rotary // 2) / (rotary // 2)))
+    a = np.arange(rotary // 2) * (1 if pairing == "half" else 2)
+    b = a + (rotary // 2 if pairing == "half" else 1)
+    for name, heads in (("q", 8), ("k", 2)):
+        x = draw.normal(size=(1, heads, 48, 64))
+        z, y = (x[..., a] + 1j * x[..., b]) * np.exp(1j * angles), x.copy()
+        y[..., a], y[..., b] = z.real, z.imag
+        kept |= {name: x.astype("float32"), f"{name}_rot": y.astype("float32")}
+    np.savez("dump.npz", **kept)
+    ask("identify", "dump.npz").says(
+        f"rope:dim={rotary},base=500000", f"layout={pairing}", "'q_rot' is 'q' rotated", "'k_rot' is 'k' rotated"
+    ).never("'q' is 'q_rot'", "random")
+
+
+def test_two_lists_of_frequencies_in_a_file_are_both_named(ask):
+    faster, slower = (base ** (-np.arange(64) / 64) for base in (1e4, 1e6))
+    np.savez("buffers.npz", local=faster.astype("float32"), full=slower.astype("float32"))
+    ask("identify", "buffers.npz").says("rope:dim=128", "'full' is rope:dim=128,base=1000000")
