@@ -661,7 +661,7 @@ def identify_bias(table: Tabular) -> Identification | None:
             if judged.recipe is not None or judged.measured:
                 return judged
         text = text or distance_of(table) or dot_products_of(table)
-        return Identification(None, "unknown", measured=(text,), is_described=True) if text else None
+        return Identification(None, "unknown", measured=(text,)) if text else None
 
 
 DISTANCES = {
@@ -699,31 +699,27 @@ def distance_of(table: Tabular) -> str | None:
 
 def dot_products_of(table: Tabular) -> str | None:
     """Describe the dot products of all rows of a sinusoid with each other, or their cosine similarities; else None."""
-    shapes = [[side for side in array.shape if side != 1] for array in table.arrays]
-    if len(shapes) != 1 or len(shapes[0]) != 2 or not 2 < shapes[0][0] == shapes[0][1] <= MAX_HEADS:
+    (side, *other) = [side for array in table.arrays for side in array.shape if side != 1] or [0]
+    if len(table.arrays) > 1 or other != [side] or not 2 < side <= MAX_HEADS or table.arrays[0].dtype not in GRIDS:
         return None
-    values = np.asarray(Lines(table, table.arrays[0].name).read(0, shapes[0][0]))
-    at, first = np.arange(len(values)), values[0]
-    if not 0 < first[0] < np.inf or np.abs(values - first[np.abs(at[:, None] - at)]).max() > MAX_PRODUCT_GAP * first[0]:
+    values, at = np.asarray(Lines(table, table.arrays[0].name).read(0, side)), np.arange(side)
+    size = float(values[0, 0])
+    first = values[0] / size
+    if not 0 < size < np.inf or not (np.abs(values / size - first[np.abs(at[:, None] - at)]) < MAX_PRODUCT_GAP).all():
         return None
-    wide = round(2 * first[0])
-    is_whole = abs(2 * first[0] / wide - 1) < MAX_PRODUCT_GAP and wide % 2 == 0 if wide else False
-    for width in (wide,) if is_whole and wide > 2 else range(2, MAX_HEADS, 2):
+    whole = round(size)
+    widths = [2 * whole] if whole > 1 and abs(size / whole - 1) < MAX_PRODUCT_GAP else range(2, MAX_HEADS, 2)
+    for width in widths:
         w = 10000.0 ** (-2 * np.arange(width // 2) / width)
-        for count in (2, len(at)):  # most widths differ in the first neighbour
-            if np.abs(np.cos(np.outer(at[:count], w)).mean(axis=1) - first[:count] / first[0]).max() > MAX_PRODUCT_GAP:
-                break
-        else:
-            of = f"of all rows of sinusoidal:dim={width},len={len(at)} with each other"
-            factor = 2 * first[0] / width
-            if abs(factor - 1) < MAX_PRODUCT_GAP:
+        near = (np.abs(np.cos(np.outer(at[:n], w)).mean(axis=1) - first[:n]).max() for n in (2, side))  # the second few
+        if all(gap < MAX_PRODUCT_GAP for gap in near):
+            of = f"of all rows of sinusoidal:dim={width},len={side} with each other"
+            times = 2 * size / width
+            if abs(times - 1) < MAX_PRODUCT_GAP:
                 return f"the dot products {of}"
-            return (
-                f"the cosine similarities {of}"
-                if abs(first[0] - 1) < MAX_PRODUCT_GAP
-                else f"{factor:.5g} times the dot products {of}"
-            )
-    return f"a matrix {BY_DISTANCE}, symmetric, with {first[0]:g} on the diagonal"
+            similar = abs(size - 1) < MAX_PRODUCT_GAP
+            return f"{'the cosine similarities' if similar else f'{times:.5g} times the dot products'} {of}"
+    return f"a matrix {BY_DISTANCE}, symmetric, with {size:g} on the diagonal"
 
 
 def _by_distance(lines: Lines, profile: Profile) -> bool:

@@ -100,7 +100,7 @@ def identified(table: Tabular, positions: Floats | None = None) -> Identificatio
         found = identify(table, positions)
         if found.confidence == "sure":
             return found
-        return Identification(None, "unknown", measured=cyclic(table) or statistics_of(table))
+        return Identification(None, "unknown", measured=cyclic(table, of_any=True) or statistics_of(table))
     found = identify(table, positions)
     if found.recipe or found.count or positions is not None:  # of an unknown table, all values were compared
         return found
@@ -112,7 +112,7 @@ def identified(table: Tabular, positions: Floats | None = None) -> Identificatio
         reasons = tuple(_reasons(table, found))
         if not any(text.startswith("nearly") for text in reasons) and (other := at_positions(table)):
             return other
-        return replace(found, measured=reasons, is_described=False) if reasons else found
+        return replace(found, measured=reasons or found.measured)
 
 
 def _reasons(table: Tabular, found: Identification) -> Iterator[str]:
@@ -153,7 +153,8 @@ def _reasons(table: Tabular, found: Identification) -> Iterator[str]:
     drawn = drawn or [TRAINED] * (is_trained(table) and not texts)
     if not texts and (again := repeated_rows(table)):
         drawn = [again, *drawn]
-    yield from [*drawn, *found.measured] if drawn else ()
+    periods = () if drawn or texts or found.steps else cyclic(table, of_any=True)
+    yield from [*drawn, *found.measured] if drawn else periods
 
 
 def _is_small(table: Tabular) -> bool:

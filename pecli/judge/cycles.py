@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pecli.judge.description import CYCLIC
-from pecli.judge.orders import numbered
+from pecli.judge.orders import numbered, span
 from pecli.judge.planes import Floats
 from pecli.judge.rows import floats
 from pecli.numbers.decimals import near
@@ -22,9 +22,13 @@ from pecli.tables.layouts import cosine_sine_pairs
 from pecli.tables.views import ArrayView, view_of
 
 # Columns of cyclic features, of which a wider table has none, and the fewest and the most rows that are looked at.
-MAX_COLUMNS, MIN_ROWS, MAX_ROWS = 16, 6, 1 << 18
+MAX_COLUMNS, MIN_ROWS, MAX_ROWS = 64, 6, 1 << 18
 # Radians by which two decimals move an angle; rounding of float64, and of what is less than a digit.
 MAX_GAP, MIN_GAP = 0.01, 1e-5
+# Channels of a map that may be such features.
+MAX_CHANNELS = 16
+# Pairs of which each has a line of its own, and the relative difference of ratios that are one.
+MAX_LISTED, MAX_RATIO_GAP = 3, 1e-4
 # Share of the rows that a relation of angles must give: where a year begins again, a day may be another one.
 MIN_RELATED = 0.95
 # Share of the rows by which an angle advances alike, if it advances evenly; the others are where a day begins again.
@@ -85,14 +89,22 @@ class Cycle(NamedTuple):
         named = ((self.along, self.advance), ("step", self.step))
         return next(((word, radians) for word, radians in named if not math.isnan(radians)), ("", math.nan))
 
+    @property
+    def hold(self) -> str:
+        """For how many rows each step is held, in words."""
+        starts = 1 + np.flatnonzero(np.abs(self.points[1:] - self.points[:-1]) > 4 * self.gap)
+        many = {*np.diff(starts).tolist()}
+        return f" of {many.pop()} {self.along}s" if len(many) == 1 else f" of several {self.along}s"
+
     def words(self) -> str:
-        """Return the period, where the angle begins again, and degrees that were taken for radians."""
+        """Return how long a turn takes, where the angle begins again, and degrees that were taken for radians."""
         unit, radians = self.unit
         if not unit:
             return "the angle does not advance evenly"
-        text = f"period {near(2 * np.pi / abs(radians), self.gap / (len(self.points) * abs(radians))):f} {unit}s"
+        size = near(2 * np.pi / abs(radians), self.gap / (len(self.points) * abs(radians)))
+        text = f"one turn takes {size:f} {unit}s"
         if unit == "step":
-            return text
+            return f"{text}{self.hold}"
         ahead = np.angle(self.points[1:] * self.points[:-1].conj())
         jumps = 1 + np.flatnonzero(np.abs(ahead - radians) > MAX_JUMP * abs(radians) + self.gap)
         where = f", the angle jumps at {numbered(self.along, jumps)}" * bool(len(jumps))
@@ -112,7 +124,9 @@ def _columns(views: Sequence[ArrayView]) -> dict[str, Floats]:
     found = dict[str, Floats]()
     for view in views:
         values = floats(view, 0, view.rows)
-        names = [view.name] if view.row_size == 1 < len(views) else [f"column {k}" for k in range(values.shape[1])]
+        several = view.name if len(views) > 1 else ""
+        names = [f"{several}[:, {k}]" if several else f"column {k}" for k in range(values.shape[1])]
+        names = [several] if several and len(names) == 1 else names
         found.update(zip(names, values.T, strict=True))
     return found
 
@@ -134,8 +148,8 @@ def _cycle(columns: Mapping[str, Floats], cos: str, sin: str) -> Cycle | None:
     return Cycle(both, points, gap) if (off <= MAX_GAP).all() else None
 
 
-def cyclic(table: Tabular) -> tuple[str, ...]:
-    """Return the periods of a table of a single pair, or of pairs whose columns have names; () of any other."""
+def cyclic(table: Tabular, *, of_any: bool = False) -> tuple[str, ...]:
+    """Return the periods of a table of a single pair, of pairs whose columns have names, or `of_any`; () of others."""
     if any(array.dtype.startswith("complex") or not array.bytes for array in table.arrays):
         return ()
     views = [view_of(table, array) for array in table.arrays]
@@ -143,7 +157,9 @@ def cyclic(table: Tabular) -> tuple[str, ...]:
         return channels
     columns = _columns(views)
     cycles = [one for pair in _partners(columns) if (one := _cycle(columns, *pair))]
-    if len(cycles) > 1 and any(math.prod(array.row_shape) > 1 for array in table.arrays):
+    if len(cycles) > 1 and of_any and not all(one.unit[0] for one in cycles):
+        return ()
+    if len(cycles) > 1 and not of_any and any(math.prod(array.row_shape) > 1 for array in table.arrays):
         return ()
     return _listed(cycles)
 
@@ -161,7 +177,7 @@ def _of_channels(views: Sequence[ArrayView]) -> tuple[str, ...]:
     values = floats(views[0], 0, views[0].rows).reshape(shape)
     for channels in (values, np.moveaxis(values, 2, 0)):
         found = list[Cycle]()
-        for k in range(0, len(channels) - 1, 2) if len(channels) <= MAX_COLUMNS else ():
+        for k in range(0, len(channels) - 1, 2) if len(channels) <= MAX_CHANNELS else ():
             both = channels[k : k + 2]
             rows, columns = both[:, :, 0], both[:, 0]
             for along, held, whole in (("row", rows, rows[:, :, None]), ("column", columns, columns[:, None])):
@@ -174,34 +190,48 @@ def _of_channels(views: Sequence[ArrayView]) -> tuple[str, ...]:
 
 
 def cycle_differences(pairs: Sequence[tuple[ArrayView, ArrayView]]) -> list[Finding]:
-    """Return how the angles of cyclic features differ from the expected ones; [] of tables without any."""
+    """Return how the angles of cyclic features differ from the expected ones; [] of tables without any.
+
+    The last finding of an angle that differs unevenly is a place.
+    """
     both = [_columns([pair[k] for pair in pairs]) for k in (0, 1)] if pairs else [{}, {}]
     have, want = both[0].values(), both[1]
     if len(have) != len(want) or any(y.shape != x.shape for y, x in zip(have, want.values(), strict=True)):
         return []
-    own, partners, used = dict(zip(want, have, strict=True)), _partners(want), set[str]()
-    found = list[tuple[str, Finding]]()
-    for pair in partners:
-        one, other = _cycle(own, *pair), _cycle(want, *pair)
-        if one is None or other is None:
-            return []
-        used |= {*pair}
-        found += [(other.name, finding) for finding in _unlike(one, other)]
-    if any(not np.array_equal(own[name], want[name]) for name in want if name not in used):
+    own, partners = dict(zip(want, have, strict=True)), _partners(want)
+    left = {*want} - {name for pair in partners for name in pair}
+    cycles = [(_cycle(own, *pair), _cycle(want, *pair)) for pair in partners]
+    if any(one is None for one, _ in cycles) or any(not np.array_equal(own[name], want[name]) for name in left):
         return []
-    return [
-        one._replace(text=f"{name}: {one.text}" if len(want) > 2 or len(pairs) > 1 else one.text) for name, one in found
-    ]
+    found = {other.name: list(_unlike(one, other)) for one, other in cycles if one and other}
+    named = [(name, one) for name, findings in found.items() for one in findings]
+    if len(found) > MAX_LISTED and (ratio := _common_ratio([(one, other) for one, other in cycles if one and other])):
+        name, one = named[0]
+        return [one._replace(text=f"{name}: {one.text}; all {len(found)} pairs turn {ratio:.5g} times as fast")]
+    if len(found) > MAX_LISTED and any(view.row_size > 1 for view, _ in pairs):  # which says more as a whole
+        return []
+    alone = len(want) == 2 and len(pairs) == 1
+    return [one._replace(text=one.text if alone else f"{name}: {one.text}") for name, one in named]
+
+
+def _common_ratio(cycles: Sequence[tuple[Cycle, Cycle]]) -> float:
+    """Return how many times as fast as expected all pairs turn, which turn evenly; 0.0 where they differ otherwise."""
+    ratios = np.array([one.advance / other.advance for one, other in cycles])
+    same = np.abs(ratios / ratios[0] - 1).max() < MAX_RATIO_GAP and abs(ratios[0] - 1) > MAX_RATIO_GAP
+    return float(ratios[0]) if same else 0.0
 
 
 def _unlike(have: Cycle, want: Cycle) -> Iterator[Finding]:
     """Yield how one angle differs: by a start, a sign, an exchange, another period, or unevenly."""
     gap = max(have.gap, want.gap)
     ahead, mirror = have.points * want.points.conj(), have.points * want.points
-    if np.abs(ahead - 1).max() <= gap:
+    wrong = np.flatnonzero(np.abs(ahead - 1) > gap)
+    if not len(wrong):
         return
-    if np.abs(ahead - ahead[0]).max() <= gap:
-        yield Finding("start", _start_words(float(np.angle(ahead.mean())), want))
+    if np.abs(ahead[wrong] - ahead[wrong[0]]).max() <= gap and len(wrong) == wrong[-1] + 1 - wrong[0] > 1:
+        text = _start_words(float(np.angle(ahead[wrong].mean())), want)
+        rows = f"{span(int(wrong[0]), int(wrong[-1]), want.along)}: " * (len(wrong) < len(ahead))
+        yield Finding("start", rows + text)
         return
     signs = {1: "the sine has the other sign", -1: "the cosine has the other sign", 1j: "cosine and sine are exchanged"}
     for turn, text in signs.items():
@@ -212,10 +242,12 @@ def _unlike(have: Cycle, want: Cycle) -> Iterator[Finding]:
     if related is None:
         most = np.abs(np.angle(ahead)).max()
         unit, radians = want.unit
-        in_units = f" ({limit(most / abs(radians), 2)} {unit}s)" if unit == "row" else ""
+        in_units = f" ({limit(most / abs(radians), 2)} {unit}s)" if unit == want.along else ""
         text = f"the angles are off by up to {limit(most, 2)} radians{in_units}, unevenly, while cos^2 + sin^2 stays 1"
-        rounded = unit == "row" and most <= abs(radians)
-        yield Finding("frequency", f"{text}: positions or times were rounded" if rounded else text)
+        if unit == want.along and most <= abs(radians):
+            yield Finding("frequency", f"{text}: positions or times were rounded")
+        else:
+            yield Finding("place", text)
         return
     ratio, start = related
     yield Finding("frequency", _ratio_words(ratio, want))
@@ -235,7 +267,7 @@ def _start_words(start: float, want: Cycle, ratio: float = 1.0) -> str:
 
 
 def _ratio_words(ratio: float, want: Cycle) -> str:
-    """Describe another period: in rows or steps, or as a factor of the angle."""
+    """Describe turns of another length: in rows or steps, or as a factor of the angle."""
     unit, radians = want.unit
     if ratio == DEGREES:
         return "the angles are degrees that were taken for radians"
@@ -244,7 +276,7 @@ def _ratio_words(ratio: float, want: Cycle) -> str:
         return f"every angle is {ratio:.4g} times the expected one{why}"
     periods = [2 * np.pi / abs(radians * one) for one in (ratio, 1)]
     period, wanted = (near(one, want.gap / np.pi) for one in periods)
-    return f"a period of {period:f} {unit}s where {wanted:f} were expected{why}"
+    return f"one turn takes {period:f} {unit}s where {wanted:f} were expected{why}"
 
 
 def _ratio(have: Cycle, want: Cycle, gap: float) -> tuple[float, float] | None:

@@ -245,8 +245,6 @@ class Identification:
         That recipe.
     usual : tuple of str
         Other recipes to compare an unknown table with; they may lack a width.
-    is_described : bool
-        Of a table without a recipe, whether what was measured says what it is, such as a mask.
     steps : tuple of float
         Of unknown cosines and sines, the radians by which each pair turns from row to row.
     """
@@ -264,7 +262,6 @@ class Identification:
     nearly: float = 0.0
     nearest: str | None = None
     usual: tuple[str, ...] = ()
-    is_described: bool = False
     steps: tuple[float, ...] = ()
 
     def __repr__(self) -> str:
@@ -282,9 +279,7 @@ class Identification:
     def unknown(self) -> str:
         """What is said first of an unknown table: what it is nearly, or what was measured."""
         first = next(iter(self.measured), "no recipe was found that gives these values")
-        if first.startswith(("nearly ", CYCLIC)):
-            return first
-        return f"{'no recipe' if self.is_described else 'unknown'}: {first}"
+        return first if first.startswith(("nearly ", CYCLIC)) else f"unknown: {first}"
 
     def as_dict(self) -> dict[str, Any]:
         """Return the mapping that --json prints."""
@@ -294,13 +289,15 @@ class Identification:
 
 # Values up to which all of an array are measured; of more, a sample of 64 heads or fewer.
 MAX_MEASURED, MAX_PLANES = 1 << 22, 64
+MAX_ARRAYS = 8  # of a file, each in a line
+MAX_UNEVEN = 1e-3  # of the gaps between the values of a ramp, relative
 MAX_SUM_GAP = 0.01  # of attention weights, which narrow types round
 
 
 def statistics_of(table: Tabular) -> tuple[str, ...]:
     """Return the range, the mean and the deviation of each array, and which of its rows are zero."""
     texts = []
-    planes = [plane for array in table.arrays[:3] if array.bytes for plane in planes_of(table, array)]
+    planes = [plane for array in table.arrays[:MAX_ARRAYS] if array.bytes for plane in planes_of(table, array)]
     for name in dict.fromkeys(plane.name for plane in planes):
         own = [plane for plane in planes if plane.name == name]
         is_whole = sum(plane.rows * plane.width for plane in own) <= MAX_MEASURED
@@ -313,6 +310,7 @@ def statistics_of(table: Tabular) -> tuple[str, ...]:
         text += f"mean {finite.mean():.3g}, "
         size = np.abs(finite).max() or 1.0  # whose square may be no number
         text += f"deviation {size * (finite / size).std():.3g}"
+        text += _ramp_words(values)
         odd = [word for word, found in (("NaN", np.isnan(values)), ("infinity", np.isinf(values))) if found.any()]
         text += f" without {' and '.join(odd)}" * bool(odd)
         if len(values) == own[0].rows > 1 and (values == values[:1]).all():
@@ -325,6 +323,20 @@ def statistics_of(table: Tabular) -> tuple[str, ...]:
                 text += f"; {numbered_are('row', blank)} {word}"
         texts.append(text)
     return tuple(texts)
+
+
+def _ramp_words(values: Floats) -> str:
+    """Return how many evenly spaced values a single column has, and after how many rows they repeat; "" of others."""
+    if values.shape[1] > 1 or not np.isfinite(values).all():
+        return ""
+    column, levels = values[:, 0], np.unique(values)
+    gaps = np.diff(levels)
+    if not 2 < len(levels) <= len(column) // 2 or np.ptp(gaps) > MAX_UNEVEN * gaps.max():
+        return ""
+    text = f"; {len(levels)} values {gaps.mean():.4g} apart"
+    starts = 1 + np.flatnonzero(column[: len(column) // 2] == column[0])
+    period = next((int(k) - 1 for k in starts[1:] if (column[k - 1 :] == column[: 1 - k]).all()), 0)
+    return text + f", which repeat every {period} rows" * bool(period > 1)
 
 
 def repeated_rows(table: Tabular) -> str:

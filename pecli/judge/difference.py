@@ -200,7 +200,8 @@ def _of_group(group: tuple[Plane, ...], want: Expected, found: Comparison) -> li
         return None
     name = with_blank_row(best.name) if want.named.blank else best.name
     name, total = waves.verified(name)
-    if total.explained < _least(name) or _explains_little(name, total, want):
+    as_expected = not best.lines and (name.start, name.step, name.phase) == (want.start, want.step, "")
+    if total.explained < _least(name) or (not as_expected and _explains_little(name, total, want)):
         return None
     return list(_findings(best._replace(name=name), total, want, found))
 
@@ -210,8 +211,7 @@ def _explains_little(name: waves.WaveName, total: Tally, want: Expected) -> bool
     same = len(name.named.frequencies) == len(want.named.frequencies) and name.measured.reading.sin is not None
     if not total.unexplained or not same or name.encoding != want.encoding:
         return False
-    before = _as_expected(name.measured, want).unexplained
-    return before != total.unexplained and before < MIN_FEWER * total.unexplained
+    return _as_expected(name.measured, want).unexplained < MIN_FEWER * total.unexplained
 
 
 def _least(name: waves.WaveName) -> float:

@@ -138,8 +138,11 @@ def explain(actual: Tabular, expected: Tabular, found: Comparison) -> list[Findi
         if any(one.kind not in ("place", "identity") for one in own):
             return own
         both = matched_views(actual, expected)
-        if (table is None or sum(one.row_size for one, _ in both) == 2) and (cycles := cycle_differences(both)):
-            return cycles
+        of_pairs = table is None or sum(one.row_size for one, _ in both) == 2
+        if cycles := cycle_differences(both) if of_pairs else []:
+            uneven = any(one.kind == "place" for one in cycles)
+            few = located(both) if uneven else cycles
+            return _reordered(both) or cycles if {one.kind for one in few} & {*VAGUE} else few
         findings = _described(actual, table, found) if table is not None else None
         if table is not None and not findings:
             findings = _identified(actual, table, found)
@@ -331,8 +334,9 @@ def _differing(actual: Tabular, expected: Tabular, found: Comparison) -> Iterato
 
 def _shaped(actual: Tabular, expected: Tabular, findings: list[Finding]) -> list[Finding]:
     """Put another shape of as many values before findings on their rounding, which no tolerance accepts then."""
-    shapes = ((left.plain_shape, right.plain_shape) for left, right in pair_views(actual, expected)[0])
-    other = next(((a, b) for a, b in shapes if a != b and math.prod(a) == math.prod(b)), None)
+    both = pair_views(actual, expected)[0]
+    unlike = (pair for pair in both if pair[0].plain_shape != pair[1].plain_shape)
+    other = next(((a.shape, b.shape) for a, b in unlike if math.prod(a.shape) == math.prod(b.shape)), None)
     if other is None or any(one.kind != "rounding" for one in findings):
         return findings
     text = "the shape is {} where {} was expected, the values are in the same order".format(*other)
@@ -380,24 +384,26 @@ def _identified(actual: Tabular, table: Table, found: Comparison) -> list[Findin
     if " " in own.arithmetic or _extent(have) != _extent(table) or not 0 < most < MAX_HARMLESS:  # of a number of digits
         return []
     if wanted in LOW_TYPES and kind not in LOW_TYPES:
-        return [_rounded_from(wanted, most)]
+        return [_rounded_from(f"the expected values were rounded to {wanted}, these were not", most)]
     if kind in LOW_TYPES and kind != wanted:
         return []
     return [harmless("rounding alone", most, found.total.max_ulp)]
 
 
-def _rounded_from(kind: str, most: float) -> Finding:
-    return Finding("type", f"the expected values were rounded to {kind}, these were not: up to {limit(most, 2)} off")
+def _rounded_from(text: str, most: float) -> Finding:
+    return Finding("type", f"{text}: up to {limit(most, 2)} off")
 
 
 def _rounded(pairs: list[tuple[ArrayView, ArrayView]]) -> Finding | None:
     """Return the finding that the values of one side are those of the other, rounded to a narrow type."""
-    for kind in LOW_TYPES if pairs else ():
-        if (most := max(_rounded_gap(right, left, kind) for left, right in pairs)) < math.inf:
-            return _rounded_from(kind, most)
-        if (most := max(_rounded_gap(left, right, kind) for left, right in pairs)) < math.inf:
-            text = f"the values were rounded to {kind}, the expected ones were not: up to {limit(most, 2)} off"
-            return Finding("type", text)
+    for kind in (*LOW_TYPES, "float32") if pairs else ():
+        for own, sides, words in (
+            ("the expected values", [pair[::-1] for pair in pairs], "these were not"),
+            ("the values", pairs, "the expected ones were not"),
+        ):
+            if (most := max(_rounded_gap(*side, kind) for side in sides)) < math.inf:
+                text = f"{own} were rounded to {kind}, {words}"
+                return harmless(text, most, 1) if kind == "float32" else _rounded_from(text, most)
     return None
 
 
@@ -611,8 +617,8 @@ def _located(actual: Tabular, expected: Tabular, *, tensors: bool = False) -> li
         return [narrow]
     if tensors and (rotated := _rotated(pairs)):
         return rotated
-    if resized := _resized(pairs, expected):
-        return resized
+    if other := _reordered(pairs) or _resized(pairs, expected):
+        return other
     if isinstance(expected, Table) and (other := _other_choice(actual, expected)):
         return other
     want = Expected.of(expected) if isinstance(expected, Table) else None
@@ -825,6 +831,20 @@ def _resized(pairs: Sequence[tuple[ArrayView, ArrayView]], expected: Tabular) ->
             whose = "a" if pair[0] is left and isinstance(expected, Table) else "in the expected table, this file's"
             return [first._replace(text=first.text.replace("the expected", whose, 1)), *more]
     return []
+
+
+def _reordered(pairs: Sequence[tuple[ArrayView, ArrayView]]) -> list[Finding]:
+    """Return that all rows are the expected ones in another order, some of them alike; [] where they are not."""
+    sides = list(zip(*pairs, strict=True))
+    if not pairs or len({view.rows for side in sides for view in side}) != 1:
+        return []
+    if sum(view.rows * view.row_size for view in sides[0]) > MAX_LONE_VALUES:
+        return []
+    have, want = (np.concatenate([read_floats(view, 0, view.rows) for view in side], 1) for side in sides)
+    if have.shape != want.shape or np.isnan(have).any():
+        return []
+    have, want = (rows[np.lexsort(rows.T[::-1])] for rows in (have, want))
+    return [Finding("rows", "the rows are the expected ones in another order")] if (have == want).all() else []
 
 
 def _one_row(pairs: list[tuple[ArrayView, ArrayView]]) -> Finding | None:

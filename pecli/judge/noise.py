@@ -37,8 +37,8 @@ MIN_NOISY = 0.25
 MAX_NOISE = 4
 # The same, of noise that is looked for before other causes.
 MAX_SLIGHT = 0.1
-# Values that show a step, and by how much of it they may be off: narrow types round them.
-MIN_QUANTISED, MAX_STEP_GAP = 256, 0.1
+# Values that show a step, those of a block that do, and by how much of it they may be off: narrow types round them.
+MIN_QUANTISED, MIN_LEVELS, MAX_STEP_GAP = 256, 8, 0.1
 
 
 def random_words(part: str) -> str:
@@ -121,7 +121,7 @@ def _quantised(actual: Floats, expected: Floats) -> str:
         actual.size: "the array",
     }
     for size, which in sorted(blocks.items(), reverse=True):  # a step of all rows is one of each row, too
-        if actual.size % size or actual.size < MIN_QUANTISED:
+        if actual.size % size or actual.size < MIN_QUANTISED or size < MIN_LEVELS:
             continue
         have, want = (values.reshape(-1, size) for values in (actual, expected))
         for levels, bits, most in ((127, 8, 0.5), (8, 4, 1.0), (7, 4, 0.5)):  # of -8 .. 7 the largest is cut

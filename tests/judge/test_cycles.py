@@ -36,12 +36,12 @@ CALENDAR = {"hour": turns(hour, 24), "dow": turns(weekday, 7), "month": turns(mo
 
 
 @pytest.mark.parametrize(("other", "said"), [
-    ({"hour": turns(hour, 23)}, "hour_sin and hour_cos: a period of 23 rows where 24 were expected"),
+    ({"hour": turns(hour, 23)}, "hour_sin and hour_cos: one turn takes 23 rows where 24 were expected"),
     ({"hour": turns(hour + 2, 24)}, "hour_sin and hour_cos: every angle is ahead by 2 rows (0.5236 radians)"),
-    ({"hour": hour / 24}, "a period of 150.7964 rows where 24 were expected (the factor 2 pi is missing)"),
+    ({"hour": hour / 24}, "one turn takes 150.7964 rows where 24 were expected (the factor 2 pi is missing)"),
     ({"hour": 15.0 * hour}, "hour_sin and hour_cos: the angles are degrees that were taken for radians"),
-    ({"hour": turns(hour, 48)}, "hour_sin and hour_cos: a period of 48 rows where 24 were expected"),
-    ({"dow": turns(weekday, 6)}, "dow_sin and dow_cos: a period of 6 steps where 7 were expected"),
+    ({"hour": turns(hour, 48)}, "hour_sin and hour_cos: one turn takes 48 rows where 24 were expected"),
+    ({"dow": turns(weekday, 6)}, "dow_sin and dow_cos: one turn takes 6 steps where 7 were expected"),
     ({"dow": turns((weekday + 1) % 7, 7)}, "dow_sin and dow_cos: every angle is ahead by 1 step (0.8976 radians)"),
     ({"month": turns(month - 1, 12)}, "month_sin and month_cos: every angle is behind by 1 step (0.5236 radians)"),
     ({"month": np.pi / 2 - turns(month, 12)}, "month_sin and month_cos: cosine and sine are exchanged"),
@@ -57,11 +57,11 @@ def test_one_feature_of_a_calendar_differs(ask, other, said, digits):
 
 
 @pytest.mark.parametrize(("other", "said"), [
-    ({"day": turns(day, 366)}, "day_sin and day_cos: a period of 366 rows where 365 were expected"),
+    ({"day": turns(day, 366)}, "day_sin and day_cos: one turn takes 366 rows where 365 were expected"),
     ({"day": turns(day - 1, 365)}, "day_sin and day_cos: every angle is behind by 1 row (0.01721 radians)"),
-    ({"month": turns(month_of_day, 11)}, "month_sin and month_cos: a period of 11 steps where 12 were expected"),
-    ({"month": turns(month_of_day - 1, 11)}, "a period of 11 steps where 12 were expected"),
-    ({"day": turns(day, 366), "month": turns(month_of_day, 13)}, "month_cos: a period of 13 steps where 12"),
+    ({"month": turns(month_of_day, 11)}, "month_sin and month_cos: one turn takes 11 steps where 12 were expected"),
+    ({"month": turns(month_of_day - 1, 11)}, "one turn takes 11 steps where 12 were expected"),
+    ({"day": turns(day, 366), "month": turns(month_of_day, 13)}, "month_cos: one turn takes 13 steps where 12"),
 ])  # fmt: skip
 def test_days_and_months_of_two_years_differ(ask, other, said):
     own = {"day": turns(day, 365), "month": turns(month_of_day, 12)}
@@ -73,14 +73,16 @@ def test_days_and_months_of_two_years_differ(ask, other, said):
 def test_what_cyclic_features_are_is_told(ask):
     write("calendar.csv", {"t": np.arange(len(hour)), **features(CALENDAR)})
     ask("identify", "calendar.csv").says(
-        "cyclic features: hour_sin and hour_cos, period 24 rows", "dow_sin and dow_cos, period 7 steps",
-        "month_sin and month_cos, period 12 steps",
+        "cyclic features: hour_sin and hour_cos, one turn takes 24 rows", "dow_sin and dow_cos, one turn takes 7 steps",
+        "month_sin and month_cos, one turn takes 12 steps",
     ).never("unknown", "deviation")  # fmt: skip
 
 
 def test_a_period_of_few_digits_is_no_scaling(ask):
     write("year.csv", features({"day": turns(np.arange(365), 365.25)}), 4)
-    ask("identify", "year.csv").says("cyclic features: day_sin and day_cos, period 365.25 rows").never("rope", "sure")
+    ask("identify", "year.csv").says("cyclic features: day_sin and day_cos, one turn takes 365.25 rows").never(
+        "rope", "sure"
+    )
 
 
 def test_features_in_one_array_without_names_differ(ask):
@@ -88,7 +90,7 @@ def test_features_in_one_array_without_names_differ(ask):
     wrong = np.stack([*features({**CALENDAR, "dow": turns(weekday, 6)}).values()], 1).astype("float32")
     np.save("theirs.npy", columns)
     np.save("mine.npy", wrong)
-    ask("compare", "mine.npy", "theirs.npy").says("columns 2 and 3: a period of 6 steps where 7 were expected")
+    ask("compare", "mine.npy", "theirs.npy").says("columns 2 and 3: one turn takes 6 steps where 7 were expected")
 
 
 def test_longitudes_in_degrees_are_found_on_either_side_of_0(ask):
@@ -103,7 +105,9 @@ def test_channels_of_a_map_have_periods(ask):
     along = [np.broadcast_to(f(x), (73, 144)) for x in (lat[:, None], lon) for f in (np.sin, np.cos)]
     for name, axis in (("first.npy", 0), ("last.npy", 2)):
         np.save(name, np.stack(along, axis).astype("float32"))
-        ask("identify", name).says("cyclic features: channels 0 and 1, period 144 rows", "period 144 columns")
+        ask("identify", name).says(
+            "cyclic features: channels 0 and 1, one turn takes 144 rows", "one turn takes 144 columns"
+        )
 
 
 def test_one_array_of_several_that_differs_is_named(ask):
@@ -111,3 +115,38 @@ def test_one_array_of_several_that_differs_is_named(ask):
     np.savez("theirs.npz", a=draw[0], b=draw[1])
     np.savez("mine.npz", a=draw[0], b=-draw[1])
     ask("compare", "mine.npz", "theirs.npz").says("different: b: the sign of all values is changed")
+
+
+def test_rows_of_a_calendar_in_another_order_are_the_same_rows(ask):
+    order = np.random.default_rng(0).permutation(len(hour))
+    write("mine.csv", features({name: angles[order] for name, angles in CALENDAR.items()}))
+    write("theirs.csv", features(CALENDAR))
+    ask("compare", "mine.csv", "theirs.csv").says("different: the rows are the expected ones in another order")
+
+
+def test_rows_of_an_hour_that_was_put_forward_are_ahead(ask):
+    later = hour.copy()
+    later[602:] = (later[602:] + 1) % 24
+    write("mine.csv", features({**CALENDAR, "hour": turns(later, 24)}))
+    write("theirs.csv", features(CALENDAR))
+    ask("compare", "mine.csv", "theirs.csv").says("rows 602 to 2159: every angle is ahead by 1 row (0.2618 radians)")
+
+
+def test_one_factor_of_all_pairs_is_said_once(ask):
+    days = np.arange(730)
+    for name, year in (("mine", 365), ("theirs", 365.25)):
+        waves = [f(2 * np.pi * k * days / year) for k in range(1, 11) for f in (np.sin, np.cos)]
+        write(f"{name}.csv", {f"yearly_delim_{k + 1}": wave for k, wave in enumerate(waves)})
+    ask("compare", "mine.csv", "theirs.csv").says(
+        "one turn takes 365 rows where 365.25 were expected; all 10 pairs turn 1.0007 times as fast"
+    )
+
+
+def test_float32_of_any_values_is_harmless(ask):
+    columns = features(CALENDAR, 16)
+    np.savez("theirs.npz", **columns)
+    np.savez("mine.npz", **{name: values.astype("float32") for name, values in columns.items()})
+    ask("compare", "mine.npz", "theirs.npz").says("harmless: the values were rounded to float32").never("quantised")
+    np.save("theirs.npy", np.random.default_rng(0).normal(size=(100, 7)))
+    np.save("mine.npy", np.load("theirs.npy").astype("float32"))
+    ask("compare", "mine.npy", "theirs.npy").says("harmless: the values were rounded to float32", "--ulp 1")

@@ -45,8 +45,8 @@ def test_dot_products_of_rows_are_those_of_a_sinusoid(ask):
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)
     np.save("products.npy", rows @ rows.T)
     np.save("similar.npy", (rows / lengths) @ (rows / lengths).T)
-    ask("identify", "products.npy").says("no recipe: the dot products of all rows of sinusoidal:dim=128,len=50")
-    ask("identify", "similar.npy").says("no recipe: the cosine similarities of all rows of sinusoidal:dim=128")
+    ask("identify", "products.npy").says("unknown: the dot products of all rows of sinusoidal:dim=128,len=50")
+    ask("identify", "similar.npy").says("unknown: the cosine similarities of all rows of sinusoidal:dim=128")
 
 
 @pytest.mark.parametrize("pairing", ["half", "interleaved"])

@@ -95,7 +95,7 @@ def test_row_numbers_before_a_table_are_left_out(ask):
 @pytest.mark.parametrize("values", [np.tile([0, 1], 32), np.repeat([1, 0], 32)])
 def test_a_row_of_position_0_is_no_mask(ask, values):
     np.save("row.npy", values[None])
-    ask("identify", "row.npy").says("no recipe: 0 and 1 in", "the sines and cosines of position 0").never("mask")
+    ask("identify", "row.npy").says("unknown: 0 and 1 in", "the sines and cosines of position 0").never("mask")
 
 
 def test_a_lone_column_says_that_it_stands_for_any_width(ask):
@@ -267,7 +267,7 @@ def test_a_period_of_hours_that_begins_again_is_measured_within_a_day(ask):
     hours = np.tile(np.arange(24), 3) / 23 * 2 * np.pi
     np.savez("hours.npz", sin=np.sin(hours), cos=np.cos(hours))
     ask("identify", "hours.npz").says(
-        "cyclic features: sin and cos, period 23 rows, the angle jumps at rows 24 and 48"
+        "cyclic features: sin and cos, one turn takes 23 rows, the angle jumps at rows 24 and 48"
     ).never("unknown")
 
 
@@ -321,7 +321,7 @@ def cyclic(path, turns):
 
 
 @pytest.mark.parametrize(("turns", "said"), [
-    (np.arange(1, 367) / 365, "different: day_sin and day_cos: a period of 365 rows where 365.25 were expected"),
+    (np.arange(1, 367) / 365, "different: day_sin and day_cos: one turn takes 365 rows where 365.25 were expected"),
     (np.arange(11, 377) / 365.25, "every angle is ahead by 10 rows (0.172 radians)"),
     (np.arange(0, 366) / 365.25, "every angle is behind by 1 row (0.0172 radians)"),
     (np.arange(1, 367) / 365.25, "same"),
@@ -584,5 +584,5 @@ def test_a_period_of_months_that_begin_again_is_told(ask):
     cyclic("mine.csv", months / 11)
     cyclic("theirs.csv", months / 12)
     ask("compare", "mine.csv", "theirs.csv").says(
-        "different: day_sin and day_cos: a period of 11 rows where 12 were expected"
+        "different: day_sin and day_cos: one turn takes 11 rows where 12 were expected"
     )

@@ -465,7 +465,7 @@ def test_rows_that_are_cut_off_leave_the_others_counted(ask):
 
 def test_buffers_that_were_never_filled_are_zero(ask):
     np.savez("rotary.npz", cos=np.zeros((2048, 64), "float32"), sin=np.zeros((2048, 64), "float32"))
-    ask("identify", "rotary.npz").says("no recipe: every value is 0").never("t5")
+    ask("identify", "rotary.npz").says("unknown: every value is 0").never("t5")
 
 
 def test_a_base_that_overflowed_is_told(ask):
@@ -537,7 +537,7 @@ def test_hours_with_a_period_of_23_are_told(ask):
         with open(name, "w") as file:
             file.write("\n".join(["hour,hour_sin,hour_cos", *rows, ""]))
     ask("compare", "have.csv", "want.csv").says(
-        "different: hour_sin and hour_cos: a period of 23 rows where 24 were expected"
+        "different: hour_sin and hour_cos: one turn takes 23 rows where 24 were expected"
     )
 
 

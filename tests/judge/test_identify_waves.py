@@ -255,7 +255,7 @@ def test_sines_and_cosines_in_halves_have_two_names():
 def test_one_pair_is_measured_by_its_period():
     angles = 2 * np.pi / 24 * np.arange(48)
     found = pecli.identify({"hour": np.stack([np.sin(angles), np.cos(angles)], axis=1).astype("float32")})
-    assert found.measured == ("cyclic features: columns 0 and 1, period 24 rows",)
+    assert found.measured == ("cyclic features: columns 0 and 1, one turn takes 24 rows",)
 
 
 @pytest.mark.parametrize("widths", [(44, 42, 42), (16, 56, 56), (32, 24), (8, 12, 12, 32)])
