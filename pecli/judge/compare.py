@@ -102,6 +102,10 @@ def identified(table: Tabular, positions: Floats | None = None) -> Identificatio
             return found
         return Identification(None, "unknown", measured=cyclic(table, of_any=True) or statistics_of(table))
     found = identify(table, positions)
+    if found.recipe and split_recipe(found.recipe)[1].get("base") == "1" and (same := cyclic(table)):
+        return Identification(None, "unknown", measured=same)
+    if not found.recipe and positions is None and (whole := _one_a_row(table)):
+        return whole
     if found.recipe or found.count or positions is not None:  # of an unknown table, all values were compared
         return found
     if any(not array.bytes for array in table.arrays):
@@ -268,6 +272,30 @@ def _in_order(table: Tabular) -> Identification | None:
     if not found.recipe or (order == np.arange(len(order))).all():
         return None
     return replace(found, notes=("the rows are not in the order of the positions that the file states", *found.notes))
+
+
+def _one_a_row(table: Tabular) -> Identification | None:
+    """Return the identification of a table with a row for each value, beside the number of its column or its row."""
+    from pecli.judge.identify import identify, is_large
+
+    if not 1 < len(table.arrays) <= 3 or is_large(table) or any(array.shape != (array.rows,) for array in table.arrays):
+        return None
+    numbers = {array.name: table.read(array.name) for array in table.arrays}
+    for key, held in numbers.items():
+        many = int(held.max()) + 1 if held.dtype.kind in "iu" and held.min() == 0 else 0
+        if not MIN_SMALL <= many <= len(held) // 2 or len(held) % many:
+            continue
+        each = np.arange(many)
+        by_column = np.array_equal(held, np.tile(each, len(held) // many))
+        if not by_column and not np.array_equal(held, np.repeat(each, len(held) // many)):
+            continue
+        for name, values in numbers.items():
+            made = values.reshape(-1, many) if by_column else values.reshape(many, -1)
+            found = identify(InMemory({name: made})) if values.dtype.kind == "f" else None
+            if found is not None and found.confidence == "sure":
+                note = f"one row for each value: '{key}' numbers its {'columns' if by_column else 'rows'}"
+                return replace(found, notes=(note, *found.notes))
+    return None
 
 
 def _applied(table: Tabular) -> Identification | None:

@@ -21,12 +21,12 @@ from pecli.tables.comparison import Finding
 from pecli.tables.layouts import cosine_sine_pairs
 from pecli.tables.views import ArrayView, view_of
 
-# Columns of cyclic features, of which a wider table has none, and the fewest and the most rows that are looked at.
-MAX_COLUMNS, MIN_ROWS, MAX_ROWS = 64, 6, 1 << 18
+# Columns of cyclic features, of which a wider table has none, the fewest rows and the most values looked at.
+MAX_COLUMNS, MIN_ROWS, MAX_VALUES = 64, 6, 1 << 22
 # Radians by which two decimals move an angle; rounding of float64, and of what is less than a digit.
 MAX_GAP, MIN_GAP = 0.01, 1e-5
-# Channels of a map that may be such features.
-MAX_CHANNELS = 16
+# Channels of a map that may be such features, and by how much of their range even coordinates may be off.
+MAX_CHANNELS, MAX_UNEVEN = 16, 1e-5
 # Pairs of which each has a line of its own, and the relative difference of ratios that are one.
 MAX_LISTED, MAX_RATIO_GAP = 3, 1e-4
 # Share of the rows that a relation of angles must give: where a year begins again, a day may be another one.
@@ -116,77 +116,84 @@ class Cycle(NamedTuple):
         return text + where
 
 
-def _columns(views: Sequence[ArrayView]) -> dict[str, Floats]:
-    """Return the columns of arrays with as many rows, by name or by number; {} of others, and of many."""
-    rows = {view.rows for view in views}
-    if len(rows) != 1 or not MIN_ROWS <= min(rows) <= MAX_ROWS or sum(view.row_size for view in views) > MAX_COLUMNS:
+class Line(NamedTuple):
+    """Numbers along one axis: a column, or a whole map that is the same along the other axis."""
+
+    values: Floats
+    along: str = "row"
+
+
+def _flat(plane: Floats) -> list[Line]:
+    """Return the columns of a matrix, or the one line of a matrix that is the same along an axis."""
+    if plane.shape[1] > 1 and (plane == plane[:, :1]).all():
+        return [Line(plane[:, 0])]
+    if min(plane.shape) > 1 and (plane == plane[:1]).all():
+        return [Line(plane[0], "column")]
+    return [Line(column) for column in plane.T]
+
+
+def _lines(views: Sequence[ArrayView]) -> dict[str, Line]:
+    """Return the columns of arrays, or the channels of a map, by name or by number; {} of long or many ones."""
+    if sum(view.rows * view.row_size for view in views) > MAX_VALUES:
         return {}
-    found = dict[str, Floats]()
+    found = dict[str, Line]()
     for view in views:
-        values = floats(view, 0, view.rows)
-        several = view.name if len(views) > 1 else ""
-        names = [f"{several}[:, {k}]" if several else f"column {k}" for k in range(values.shape[1])]
-        names = [several] if several and len(names) == 1 else names
-        found.update(zip(names, values.T, strict=True))
-    return found
+        values, shape = floats(view, 0, view.rows), view.plain_shape
+        if len(views) == 1 and len(shape) == 3:
+            maps = [
+                [*map(_flat, planes)] for planes in (values.reshape(shape), np.moveaxis(values.reshape(shape), 2, 0))
+            ]
+            channels = next((one for one in maps if len(one) <= MAX_CHANNELS and all(len(c) == 1 for c in one)), [])
+            found = {f"channel {k}": channel[0] for k, channel in enumerate(channels)}
+            continue
+        lines, several = _flat(values), view.name if len(views) > 1 else ""
+        names = [f"{several}[:, {k}]" if several else f"column {k}" for k in range(len(lines))]
+        found.update(zip([several] if several and len(lines) == 1 else names, lines, strict=True))
+    short = any(len(line.values) < MIN_ROWS for line in found.values())
+    return {} if short or len(found) > MAX_COLUMNS else found
 
 
-def _partners(columns: Mapping[str, Floats]) -> list[tuple[str, str]]:
+def _partners(lines: Mapping[str, Line]) -> list[tuple[str, str]]:
     """Return the names of cosines with their sines: those that the names say, or else neighbours, or halves."""
-    names, named = list(columns), cosine_sine_pairs(columns)
+    names, named = list(lines), cosine_sine_pairs(lines)
     half = len(names) // 2
     orders = (named, list(zip(names[1::2], names[::2], strict=False)), list(zip(names[half:], names, strict=False)))
-    return next((pairs for pairs in orders if pairs and all(_cycle(columns, *pair) for pair in pairs)), [])
+    return next((pairs for pairs in orders if pairs and all(_cycle(lines, *pair) for pair in pairs)), [])
 
 
-def _cycle(columns: Mapping[str, Floats], cos: str, sin: str) -> Cycle | None:
-    points = columns[cos] + 1j * columns[sin]
+def _cycle(lines: Mapping[str, Line], cos: str, sin: str) -> Cycle | None:
+    (real, along), (imaginary, other) = lines[cos], lines[sin]
+    if along != other or len(real) != len(imaginary):
+        return None
+    points = real + 1j * imaginary
     off = np.abs(np.abs(points) - 1)
-    both = " and ".join(name for name in columns if name in (cos, sin))
+    both = " and ".join(name for name in lines if name in (cos, sin))
     both = re.sub("^(column|channel) ([0-9]+) and .* ", r"\1s \2 and ", both)
     gap = 4 * float(off.max(initial=0)) + MIN_GAP / 4
-    return Cycle(both, points, gap) if (off <= MAX_GAP).all() else None
+    return Cycle(both, points, gap, along) if (off <= MAX_GAP).all() and (points != points[0]).any() else None
 
 
 def cyclic(table: Tabular, *, of_any: bool = False) -> tuple[str, ...]:
-    """Return the periods of a table of a single pair, of pairs whose columns have names, or `of_any`; () of others."""
+    """Return how long turns take in a table of a single pair, of pairs whose columns have names, or `of_any`; else ().
+
+    The same of maps, whose channels are coordinates that rise evenly, sines and cosines of them, or both.
+    """
     if any(array.dtype.startswith("complex") or not array.bytes for array in table.arrays):
         return ()
-    views = [view_of(table, array) for array in table.arrays]
-    if channels := _of_channels(views):
-        return channels
-    columns = _columns(views)
-    cycles = [one for pair in _partners(columns) if (one := _cycle(columns, *pair))]
-    if len(cycles) > 1 and of_any and not all(one.unit[0] for one in cycles):
+    lines = _lines([view_of(table, array) for array in table.arrays])
+    cycles = [one for pair in _partners(lines) if (one := _cycle(lines, *pair))]
+    if of_any and (len(cycles) > MAX_CHANNELS // 2 or not all(one.unit[0] for one in cycles)):
         return ()
-    if len(cycles) > 1 and not of_any and any(math.prod(array.row_shape) > 1 for array in table.arrays):
+    if len(cycles) > 1 and not of_any and len(lines) > len(table.arrays) and "channel 0" not in lines:
         return ()
-    return _listed(cycles)
-
-
-def _listed(cycles: Sequence[Cycle]) -> tuple[str, ...]:
     texts = [f"{one.name}, {one.words()}" for one in cycles]
+    if not texts and "channel 0" in lines:
+        even = [np.ptp(np.diff(line.values)) < MAX_UNEVEN * np.ptp(line.values) for line in lines.values()]
+        ends = ((name, line.along, *line.values[[0, -1]]) for name, line in lines.items())
+        texts = [f"{name} goes evenly from {a:.6g} to {b:.6g} along each {'row' if k == 'column' else 'column'}"
+                 for name, k, a, b in ends] if all(even) else []  # fmt: skip
+        return tuple(texts)
     return (f"{CYCLIC}{texts[0]}", *texts[1:]) if texts else ()
-
-
-def _of_channels(views: Sequence[ArrayView]) -> tuple[str, ...]:
-    """Return the periods of the channels of a map, such as sines of latitude and longitude; () of any other array."""
-    shape = views[0].plain_shape if len(views) == 1 else ()
-    if len(shape) != 3 or math.prod(shape) > MAX_COLUMNS * MAX_ROWS:
-        return ()
-    values = floats(views[0], 0, views[0].rows).reshape(shape)
-    for channels in (values, np.moveaxis(values, 2, 0)):
-        found = list[Cycle]()
-        for k in range(0, len(channels) - 1, 2) if len(channels) <= MAX_CHANNELS else ():
-            both = channels[k : k + 2]
-            rows, columns = both[:, :, 0], both[:, 0]
-            for along, held, whole in (("row", rows, rows[:, :, None]), ("column", columns, columns[:, None])):
-                named = {f"channel {k + part}": held[part] for part in (0, 1)}
-                if (both == whole).all() and (one := _cycle(named, f"channel {k + 1}", f"channel {k}")):
-                    found.append(one._replace(along=along))
-        if found and 2 * len(found) == len(channels):
-            return _listed(found)
-    return ()
 
 
 def cycle_differences(pairs: Sequence[tuple[ArrayView, ArrayView]]) -> list[Finding]:
@@ -194,21 +201,22 @@ def cycle_differences(pairs: Sequence[tuple[ArrayView, ArrayView]]) -> list[Find
 
     The last finding of an angle that differs unevenly is a place.
     """
-    both = [_columns([pair[k] for pair in pairs]) for k in (0, 1)] if pairs else [{}, {}]
-    have, want = both[0].values(), both[1]
-    if len(have) != len(want) or any(y.shape != x.shape for y, x in zip(have, want.values(), strict=True)):
+    have, want = (_lines([pair[k] for pair in pairs]) for k in (0, 1))
+    own = dict(zip(want, have.values(), strict=False))
+    if not pairs or len(have) != len(want) or any(own[name].values.shape != want[name].values.shape for name in want):
         return []
-    own, partners = dict(zip(want, have, strict=True)), _partners(want)
+    partners = _partners(want)
     left = {*want} - {name for pair in partners for name in pair}
-    cycles = [(_cycle(own, *pair), _cycle(want, *pair)) for pair in partners]
-    if any(one is None for one, _ in cycles) or any(not np.array_equal(own[name], want[name]) for name in left):
+    both = [(_cycle(own, *pair), _cycle(want, *pair)) for pair in partners]
+    cycles = [(one, other) for one, other in both if one and other]
+    if len(cycles) < len(both) or any(not np.array_equal(own[name].values, want[name].values) for name in left):
         return []
-    found = {other.name: list(_unlike(one, other)) for one, other in cycles if one and other}
+    found = {other.name: list(_unlike(one, other)) for one, other in cycles}
     named = [(name, one) for name, findings in found.items() for one in findings]
-    if len(found) > MAX_LISTED and (ratio := _common_ratio([(one, other) for one, other in cycles if one and other])):
+    if len(found) > MAX_LISTED and (ratio := _common_ratio(cycles)):
         name, one = named[0]
         return [one._replace(text=f"{name}: {one.text}; all {len(found)} pairs turn {ratio:.5g} times as fast")]
-    if len(found) > MAX_LISTED and any(view.row_size > 1 for view, _ in pairs):  # which says more as a whole
+    if len(found) > MAX_LISTED and len(want) > len(pairs):  # of few arrays, which say more as a whole
         return []
     alone = len(want) == 2 and len(pairs) == 1
     return [one._replace(text=one.text if alone else f"{name}: {one.text}") for name, one in named]

@@ -522,6 +522,8 @@ MAX_DOUBLE_GAP = 1e-11
 # First rows that show whether the frequencies are the expected ones (of short tables half as many do), and their
 # largest rounding in float32.
 FIRST_ROWS, MAX_FIRST_GAP = 16, 1e-5
+# Share of the rows that repeat the row before where positions were rounded.
+MIN_COLLIDING = 0.2
 # Values of a table with the only row of a file.
 MAX_LONE_VALUES = 1 << 22
 # Largest error of remade rows as a share of their largest value: of the 1e-5 that a layer norm adds to the variance.
@@ -629,7 +631,7 @@ def _located(actual: Tabular, expected: Tabular, *, tensors: bool = False) -> li
     random = [] if of_points else random_parts(actual)  # features of any points look drawn at random
     if random := [part for part in random if part not in random_parts(expected)]:
         return [*(Finding("random", random_words(part)) for part in random), *findings]
-    if whole := noise(pairs) or _one_row(pairs) or _remade(pairs) or _unlike_halves(pairs):
+    if whole := _colliding(pairs) or noise(pairs) or _one_row(pairs) or _remade(pairs) or _unlike_halves(pairs):
         return [whole, *findings]
     named = list[Finding]()
     if isinstance(expected, Table):
@@ -845,6 +847,21 @@ def _reordered(pairs: Sequence[tuple[ArrayView, ArrayView]]) -> list[Finding]:
         return []
     have, want = (rows[np.lexsort(rows.T[::-1])] for rows in (have, want))
     return [Finding("rows", "the rows are the expected ones in another order")] if (have == want).all() else []
+
+
+def _colliding(pairs: list[tuple[ArrayView, ArrayView]]) -> Finding | None:
+    """Return the finding that many rows repeat the row before, where no expected row does."""
+    if not pairs or max(view.rows * view.row_size for pair in pairs for view in pair) > MAX_LONE_VALUES:
+        return None
+    both = [[read_floats(view, 0, view.rows) for view in pair] for pair in pairs]
+    have, want = ([(rows[1:] == rows[:-1]).all(axis=1) for rows in side] for side in zip(*both, strict=True))
+    if len({len(again) for again in (*have, *want)}) != 1:
+        return None
+    again, count = np.all(have, axis=0), len(have[0])
+    if not MIN_COLLIDING * count < np.count_nonzero(again) < count or np.all(want, axis=0).any():
+        return None
+    text = f"{np.count_nonzero(again)} of {count + 1} rows repeat the row before, which no expected row does"
+    return Finding("rows", f"{text}: their positions were rounded to few digits, as in a narrow type, most likely")
 
 
 def _one_row(pairs: list[tuple[ArrayView, ArrayView]]) -> Finding | None:

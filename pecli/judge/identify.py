@@ -16,7 +16,7 @@ from pecli.errors import BadParameter, PecliError
 from pecli.formats.decimals import digits_text, how_printed, printed_digits
 from pecli.judge import waves
 from pecli.judge.biases import BY_DISTANCE, identify_bias, recipe_text
-from pecli.judge.description import MAX_ULP_NAMED, UNLIKE, Identification, Tally, statistics_of
+from pecli.judge.description import COPIES, MAX_ULP_NAMED, UNLIKE, Identification, Tally, statistics_of
 from pecli.judge.frequencies import BASES, MAX_FREQUENCY_DIGITS, MIN_PAIRS, identify_vector
 from pecli.judge.grids import JOINED, MAX_AXES, identify_grid
 from pecli.judge.located import PHASE_ERROR
@@ -281,7 +281,9 @@ def _identified(table: Tabular, positions: Floats | None = None) -> Identificati
         is_ascending = np.array_equal(positions, np.rint(positions)) and (np.diff(positions) > 0).all()
         if not is_ascending or any(a.rows != len(positions) for a in table.arrays):
             raise BadParameter("positions", None, "must be rising whole numbers, one for each row")
-        return identify_waves(table, positions.astype(np.int64)) or replace(NONE, measured=statistics_of(table))
+        places = positions.astype(np.int64)
+        found, plain = identify_waves(table, places), replace(NONE, measured=statistics_of(table))
+        return found if found and found.recipe else _at_stated(table, places) or found or plain
     few = few_values(table)
     if few or is_cube(table):
         found = identify_bias(table)
@@ -457,6 +459,15 @@ def at_positions(table: Tabular) -> Identification | None:
     return None
 
 
+def _at_stated(table: Tabular, places: Integers) -> Identification | None:
+    """Return the identification by a usual base at stated positions, of which the fastest pairs may turn often."""
+    for text, base in product(WAVES[:6], PUBLISHED_BASES):
+        with contextlib.suppress(PecliError):  # of another size
+            if found := _at(table, places, f"{text}{',' if ':' in text else ':'}base={base}"):
+                return replace(found, notes=(*found.notes, "rows are at the positions that were given"))
+    return None
+
+
 def _at(table: Tabular, places: Integers, text: str) -> Identification | None:
     """Return the identification by a recipe at the given positions; None where its values are others."""
     like = table_like(read_fitting(text, table), table)
@@ -541,8 +552,8 @@ def is_masked(table: Tabular) -> bool:
 def identify_waves(table: Tabular, stated: Integers | None = None) -> Identification | None:
     """Return the identification of a table of waves on one axis; None where no reading shows waves."""
     arrays = [a for a in table.arrays if not a.dtype.startswith(("int", "uint", "bool"))]
-    planes = [plane for array in arrays for plane in planes_of(table, array)]
-    planes = [plane for plane in planes if not is_zero(plane)]
+    every = [plane for array in arrays for plane in planes_of(table, array)]
+    planes = [plane for plane in every if not is_zero(plane)]
     unknown: Identification | None = None
     both = (True, False) if is_wide(table) else (False, True)
     for transposed in both if stated is None else (False,):  # stated positions are those of rows
@@ -556,12 +567,21 @@ def identify_waves(table: Tabular, stated: Integers | None = None) -> Identifica
                 zero = f"{numbered_are('row', np.arange(filled, read[0].rows))} zero"
                 found = replace(found, notes=(zero, *found.notes))
             if found is not None and found.recipe is not None:
-                others = [plane for plane in planes if plane.array.name in found.arrays and plane not in group]
-                if len(group) < len(planes) and not all(_is_copy(plane, group) for plane in others):
+                others = [plane for plane in every if plane.array.name in found.arrays and plane not in group]
+                shares = [_share_of_copy(plane, group) for plane in others]
+                if min(shares, default=1.0) < MIN_EXPLAINED:
                     text = f"{UNLIKE}; the first is {found.recipe}"
                     return replace(NONE, measured=(text,), arrays=found.arrays)
-                note = (EXCHANGED,) if transposed else ()
-                return _others(replace(found, notes=(*note, *found.notes)), table)
+                if min(shares, default=1.0) < 1.0:
+                    where = numbered("batch index", 1 + np.flatnonzero(np.array(shares) < 1.0))
+                    note = f"{where} differ{'s' * (len(shares) - shares.count(1.0) == 1)} in few values from the first"
+                    equal = (found.equal or 0.0) * float(np.mean([1.0, *shares]))
+                    found = replace(found, confidence="likely", equal=equal, notes=(note, *found.notes))
+                elif len(others) > len(found.arrays):
+                    many = len(others) // len(found.arrays) + 1
+                    found = replace(found, notes=(*found.notes, COPIES.format(many)))
+                found = replace(found, notes=((EXCHANGED,) if transposed else ()) + found.notes)
+                return _others(found, table)
             unknown = unknown if transposed or (unknown and unknown.measured) else found or unknown
     return unknown
 
@@ -576,14 +596,14 @@ def _filled_rows(group: tuple[Plane, ...]) -> int:
     return rows
 
 
-def _is_copy(plane: Plane, group: Sequence[Plane]) -> bool:
-    """Whether a plane equals the one of the same array and part in a group, but for at most 1 % of the values."""
+def _share_of_copy(plane: Plane, group: Sequence[Plane]) -> float:
+    """Return the share of a plane's values that equal those of the same array and part in a group."""
     one = next((one for one in group if (one.name, one.part) == (plane.name, plane.part)), None)
     if one is None:
-        return True
+        return 1.0
     blocks = in_blocks(0, plane.rows, COPY_VALUES // plane.width)
     equal = sum(np.count_nonzero(plane.stored(at.start, at.stop) == one.stored(at.start, at.stop)) for at in blocks)
-    return bool(equal >= MIN_EXPLAINED * plane.rows * plane.width)
+    return float(equal / (plane.rows * plane.width))
 
 
 def _of_group(group: tuple[Plane, ...], stated: Integers | None) -> Identification | None:

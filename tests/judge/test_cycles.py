@@ -150,3 +150,32 @@ def test_float32_of_any_values_is_harmless(ask):
     np.save("theirs.npy", np.random.default_rng(0).normal(size=(100, 7)))
     np.save("mine.npy", np.load("theirs.npy").astype("float32"))
     ask("compare", "mine.npy", "theirs.npy").says("harmless: the values were rounded to float32", "--ulp 1")
+
+
+def maps(times=1.0):
+    """Return sines and cosines of latitudes and longitudes as maps."""
+    lat, lon = np.arange(90, -90.1, -2.5)[:, None] * times, np.arange(0, 360, 2.5)[None] * times
+    both = {"lat": lat, "lon": lon}
+    shape = (lat.size, lon.size)
+    return {
+        f"{f.__name__}_{n}": np.broadcast_to(f(x), shape).astype("float32")
+        for n, x in both.items()
+        for f in (np.sin, np.cos)
+    }
+
+
+def test_maps_of_degrees_are_told(ask):
+    np.savez("mine.npz", **maps())
+    np.savez("theirs.npz", **maps(np.pi / 180))
+    ask("compare", "mine.npz", "theirs.npz").says(
+        "sin_lat and cos_lat: the angles are degrees that were taken", "sin_lon and cos_lon: the angles are degrees"
+    )
+    ask("identify", "theirs.npz").says(
+        "cyclic features: sin_lat and cos_lat, one turn takes 144 rows", "one turn takes 144 columns"
+    ).never("rope")
+
+
+def test_coordinates_of_a_map_are_told(ask):
+    x, y = np.meshgrid(np.linspace(-1, 1, 64), np.linspace(-1, 1, 48))
+    np.save("coords.npy", np.stack([x, y]).astype("float32"))
+    ask("identify", "coords.npy").says("channel 0 goes evenly from -1 to 1 along each row", "along each column")

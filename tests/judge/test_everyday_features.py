@@ -71,3 +71,48 @@ def test_two_lists_of_frequencies_in_a_file_are_both_named(ask):
     faster, slower = (base ** (-np.arange(64) / 64) for base in (1e4, 1e6))
     np.savez("buffers.npz", local=faster.astype("float32"), full=slower.astype("float32"))
     ask("identify", "buffers.npz").says("rope:dim=128", "'full' is rope:dim=128,base=1000000")
+
+
+def test_random_features_of_a_grid_are_told_without_their_matrix(ask):
+    matrix, axis = np.random.default_rng(0).normal(size=(64, 2)) * 10, np.arange(64) / 64
+    turns = 2 * np.pi * np.stack(np.meshgrid(axis, axis), 2) @ matrix.T
+    np.save("mapped.npy", np.concatenate([np.sin(turns), np.cos(turns)], 2).astype("float32"))
+    ask("identify", "mapped.npy").says("nearly fourier:dim=128: B is another one", "a grid of 64x64")
+
+
+@pytest.mark.parametrize("by", ["position", "channel"])
+def test_a_row_for_each_value_is_a_table(ask, by):
+    values, (rows, columns) = sinusoid(64, 32).astype("float32"), np.indices((64, 32))
+    order = "C" if by == "position" else "F"
+    named = {"row": rows, "channel": columns, "value": values}
+    lines = [",".join(f"{v:.7g}" for v in line) for line in zip(*(a.ravel(order) for a in named.values()), strict=True)]
+    with open("long.csv", "w") as file:
+        file.write("\n".join(["row,channel,value", *lines, ""]))
+    ask("identify", "long.csv").says("sinusoidal:dim=32,len=64", "one row for each value")
+
+
+def test_any_usual_base_is_tried_at_given_positions(ask):
+    days = np.cumsum(np.random.default_rng(0).choice([5, 10], 61)) - 5
+    np.save("dates.npy", sinusoid(700, 16, base=1000)[days].astype("float32"))
+    np.savetxt("days.txt", days, fmt="%d")
+    ask("identify", "dates.npy", "--positions", "@days.txt").says("sinusoidal:dim=16,base=1000", "that were given")
+
+
+def test_positions_that_collide_in_a_narrow_type_are_told(ask):
+    times = 1_700_000_000 + 60 * np.arange(500)
+    w = 10000.0 ** (-np.arange(8) / 8)
+    exact, rough = np.outer(times, w), np.outer(times.astype("float32"), w.astype("float32"))
+    for name, angles in (("theirs", exact), ("mine", rough)):
+        np.save(f"{name}.npy", np.concatenate([np.sin(angles), np.cos(angles)], 1).astype("float32"))
+    ask("compare", "mine.npy", "theirs.npy").says("265 of 500 rows repeat the row before, which no expected row does")
+
+
+def test_a_spoilt_sample_of_a_batch_is_told(ask):
+    batch = np.stack([sinusoid(128, 64)] * 32).astype("float32")
+    np.save("equal.npy", batch)
+    ask("identify", "equal.npy").says("sinusoidal:dim=64,len=128 (sure", "32 equal copies")
+    for name, index, value in (("zero.npy", np.s_[7], 0), ("value.npy", np.s_[7, 5, 5], 9)):
+        spoilt = batch.copy()
+        spoilt[index] = value
+        np.save(name, spoilt)
+        ask("identify", name).says("sinusoidal:dim=64", "batch index 7 differs").never("sure", "all values equal")

@@ -160,6 +160,10 @@ FACTORS = {
 MAX_OFF = 1e-3
 
 
+# Pairs and rows by which drawn numbers are told from a series, and the shortest side of a grid.
+MIN_DRAWN, MIN_SIDE = 8, 4
+# Deviation of the angles from place to place, in radians, from which many are more than half a turn.
+MAX_TURN = 1.2
 # Rows that are compared with those of a grid before its name is given.
 MAX_TRIED = 256
 # Coordinate k of n along a side of a grid, and what a recipe or a sentence calls it.
@@ -179,6 +183,8 @@ def identify_arrays(arrays: Mapping[str, Floats]) -> Iterator[Held]:
     """
     from pecli.spec.measured import Held
 
+    if len(arrays) == 1:
+        yield from _random(*arrays.values())
     for (feature, values), (b, matrix), (x, points) in permutations(arrays.items(), 3):
         if matrix.shape[1] != points.shape[1] or values.shape != (len(points), 2 * len(matrix)):
             continue
@@ -207,6 +213,35 @@ def identify_arrays(arrays: Mapping[str, Floats]) -> Iterator[Held]:
                     held += f"; POINTS is a file of the points, which this one lacks: a grid of {text} from {word}"
                     yield Held(keys, f"{held}, {first}", wrong)
                 return
+
+
+def _random(values: Floats) -> Iterator[Held]:
+    """Yield what features (n, dim) of a grid say of their matrix: the turns of each pair along both sides."""
+    from pecli.spec.measured import Held
+
+    n, half = len(values), values.shape[1] // 2
+    if values.shape[1] % 2 or half < MIN_DRAWN or n < MIN_DRAWN:
+        return
+    points = values[:, half:] + 1j * values[:, :half]
+    if np.abs(np.abs(points) - 1).max() > MAX_OFF:
+        return
+    turns = points[1:] * points[:-1].conj()
+    jumps = 1 + np.flatnonzero(np.abs(turns - turns[0]).max(axis=1) > 2 * MAX_OFF)
+    side = int(jumps[0]) if len(jumps) else n
+    if side < MIN_SIDE or n % side or n < MIN_SIDE * side or (jumps % side).any():
+        return
+    down = points[side:] * points[:-side].conj()
+    if np.abs(down - down[0]).max() > 2 * MAX_OFF:
+        return
+    angles = np.angle([turns[0], down[0]])
+    if not 0.25 < (np.diff(np.abs(angles)) < 0).mean() < 0.75:  # of drawn numbers half fall
+        return
+    grid = f"{n // side}x{side}"
+    wrong = f"B is another one, which the file lacks, and the points are a grid of {grid}"
+    if angles.std() < MAX_TURN:
+        sigma = (angles * [[side], [n // side]] / (2 * np.pi)).std()
+        wrong += f"; sigma is about {sigma:.2g} for coordinates from 0 to 1"
+    yield Held({"dim": str(values.shape[1])}, "", wrong)
 
 
 def _made(values: Floats, turns: Floats) -> Iterator[tuple[dict[str, str], str]]:
