@@ -46,6 +46,7 @@ from pecli.judge.identify import (
     identify,
     is_large,
     matched_positions,
+    without_numbers,
 )
 from pecli.judge.interpolation import MAX_WEIGHTS, interpolated
 from pecli.judge.located import MAX_REST_SHARE, MAX_SINGLE, VAGUE, ArrayPair, located, place
@@ -89,6 +90,8 @@ def explain(actual: Tabular, expected: Tabular, found: Comparison) -> list[Findi
             return [one if name in one.text or not alone else one._replace(text=f"{name}: {one.text}") for one in few]
         if copied := _copies(actual, expected, found.tolerance):
             return copied
+        if numbered := _numbered_rows(actual, expected):
+            return numbered
         if isinstance(expected, Table) and expected.request.naming != ArrayNaming():
             return _renamed(actual, expected)
         if is_large(actual) and random_parts(actual, drawn=True) == [ALL] and random_parts(expected) != [ALL]:
@@ -154,6 +157,21 @@ def explain(actual: Tabular, expected: Tabular, found: Comparison) -> list[Findi
             return [*findings, Finding("expected", f"the expected values are {what} {named.short}")]
         of_pairs = any(text.startswith(PAIRS) for text in named.measured)
         return _located(actual, expected, tensors=named.recipe is None and not of_pairs)
+
+
+def _numbered_rows(actual: Tabular, expected: Tabular) -> list[Finding]:
+    """Return that the first column numbers the rows, and how the others differ; [] where it does not."""
+    wider = [pair for pair in pair_views(actual, expected)[0] if pair[0].row_size == pair[1].row_size + 1]
+    other = without_numbers(actual) if wider and len(actual.arrays) == 1 else None
+    if other is None:
+        return []
+    compared = compare_tables(other, expected)
+    text = "column 0 numbers the rows, where none was expected to"
+    text += "; all others are equal" * (compared.equal and compared.complete)
+    return [
+        Finding("columns", text),
+        *map(_without_tolerance, [] if compared.equal else explain(other, expected, compared)),
+    ]
 
 
 def beyond_tolerance(actual: Tabular, expected: Tabular, found: Comparison) -> list[Finding]:

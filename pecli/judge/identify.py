@@ -265,7 +265,7 @@ def identify(table: Tabular, positions: Floats | None = None) -> Identification:
         found = _identified(table, positions)
         if found.recipe is None and positions is None:
             found = identify_digits(table) or found
-            rest = None if found.recipe else _without_numbers(table)
+            rest = None if found.recipe else without_numbers(table)
             if rest is not None and (printed := identify_digits(rest)) is not None:
                 found = replace(printed, notes=(*printed.notes, NUMBERED))
         columns = (f"column '{name}'" if name else "first column, without a name," for name in table.row_labels)
@@ -313,7 +313,7 @@ def _identified(table: Tabular, positions: Floats | None = None) -> Identificati
     others = {
         "the array is one row of the table": _as_rows(table), JOINED[0]: _of_matrices(table),
         "the array was reshaped, the values are in the same order": _reshaped(table),
-        NUMBERED: _without_numbers(table), ALONG_FIRST: along_first(table),
+        NUMBERED: without_numbers(table), ALONG_FIRST: along_first(table),
         EXCHANGED: _exchanged_pair(table), **along_second(table),
     }  # fmt: skip
     for note, rows in others.items():
@@ -390,7 +390,7 @@ def along_second(table: Tabular) -> dict[str, Tabular]:
     return {f"axis 1 holds the {first}, then the {other}": InMemory(both)}
 
 
-def _without_numbers(table: Tabular) -> Tabular | None:
+def without_numbers(table: Tabular) -> Tabular | None:
     """Return a matrix without its first column, which numbers the rows; None where it does not."""
     (array, *more) = table.arrays or (None,)
     if array is None or more or len(array.shape) != 2 or array.shape[1] < 3 or is_large(table):

@@ -196,7 +196,7 @@ class ArrayPair:
         if named in ("head", "batch") or axis == self.actual.lead - 1:
             return named if named in ("head", "batch") else "row"
         square = len(shape) == 3 and shape[1] == shape[2]
-        return "head" if square else "block" if axis == 0 else f"axis-{axis} block"
+        return "head" if square else "axis-0 index" if axis == 0 else f"axis-{axis} block"
 
     def at(self, row: int, column: int) -> str:
         """Return a place as it is written: cos[300, 7]."""

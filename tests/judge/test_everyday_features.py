@@ -116,3 +116,18 @@ def test_a_spoilt_sample_of_a_batch_is_told(ask):
         spoilt[index] = value
         np.save(name, spoilt)
         ask("identify", name).says("sinusoidal:dim=64", "batch index 7 differs").never("sure", "all values equal")
+
+
+def test_a_column_that_numbers_the_rows_is_told(ask):
+    rows = sinusoid(100, 32)
+    np.save("numbered.npy", np.column_stack([np.arange(100), rows]))
+    ask("compare", "numbered.npy", "sinusoidal:dim=32").says("column 0 numbers the rows").never("accepts it")
+    np.save("doubled.npy", np.column_stack([np.arange(100), 2 * rows]))
+    ask("compare", "doubled.npy", "sinusoidal:dim=32").says("column 0 numbers the rows", "multiplied by 2")
+
+
+def test_a_map_that_is_upside_down_is_told(ask):
+    north = np.random.default_rng(0).normal(size=(20, 30, 3))
+    np.save("north.npy", north)
+    np.save("south.npy", north[::-1])
+    ask("compare", "south.npy", "north.npy").says("the axis-0 indices are reversed")
