@@ -441,6 +441,9 @@ def _candidates(measured: Measured, want: Expected) -> Iterator[tuple[Named, lis
     if len(gone) and _fits(pairs, w[: pairs.count], want.step):
         word = "column" if measured.reading.layout == "split" else "pair"
         text = f"{numbered_are(word, gone)} missing" + ", which do not rotate" * (not w[gone].any())
+        width, whole = measured.planes[0].width, want.table.arrays[0].shape[-1]
+        if width % 2 and len(measured.planes) == 1:  # half of a pair is there
+            text = f"{numbered_are('column', np.arange(width, whole))} missing"
         yield replace(base, frequencies=w[: pairs.count], by_engine=False), [text], "columns"
     if len(w) != pairs.count:
         return

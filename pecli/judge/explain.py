@@ -55,6 +55,17 @@ from pecli.judge.orders import MAX_PARTS, gaps, numbered, numbered_are, span
 from pecli.judge.planes import EPSILON, Floats, effective_dtype, rounded, unit
 from pecli.judge.rows import floats as read_floats
 from pecli.judge.rows import with_rows
+from pecli.judge.transforms import (
+    MAX_ANGLE_GAP,
+    MAX_FIRST_GAP,
+    MAX_LONE_VALUES,
+    added_positions,
+    colliding,
+    one_row,
+    remade,
+    reordered,
+    unlike_halves,
+)
 from pecli.judge.waves import LOW_TYPES
 from pecli.numbers.blocks import in_blocks
 from pecli.numbers.decimals import near
@@ -145,7 +156,7 @@ def explain(actual: Tabular, expected: Tabular, found: Comparison) -> list[Findi
         if cycles := cycle_differences(both) if of_pairs else []:
             uneven = any(one.kind == "place" for one in cycles)
             few = located(both) if uneven else cycles
-            return _reordered(both) or cycles if {one.kind for one in few} & {*VAGUE} else few
+            return reordered(both) or cycles if {one.kind for one in few} & {*VAGUE} else few
         findings = _described(actual, table, found) if table is not None else None
         if table is not None and not findings:
             findings = _identified(actual, table, found)
@@ -188,8 +199,6 @@ def beyond_tolerance(actual: Tabular, expected: Tabular, found: Comparison) -> l
     return located(both)
 
 
-# Decimals of printed values that lost their decimal point.
-MAX_LOST_DECIMALS = 8
 # Layouts of cosines and sines in two arrays.
 APART = ("split", "half", "interleaved")
 BITS = {
@@ -312,7 +321,7 @@ def resemblance(actual: Tabular, expected: Table, *, is_near: bool = False) -> l
         allowed |= {"frequency"} if is_near else set()
         if ({one.kind for one in findings} - allowed).isdisjoint({"place", "rest", *OTHER}):
             return findings
-        whole = _remade(pairs) or noise(pairs)
+        whole = remade(pairs) or noise(pairs)
         return [whole] if whole is not None else []
 
 
@@ -537,17 +546,8 @@ def _mistaken(actual: Tabular, table: Table) -> list[Finding]:
 MAX_FACTOR_GAP = 1e-9
 # Error of float64 values, whose angles at position 65536 are off by 7e-12.
 MAX_DOUBLE_GAP = 1e-11
-# First rows that show whether the frequencies are the expected ones (of short tables half as many do), and their
-# largest rounding in float32.
-FIRST_ROWS, MAX_FIRST_GAP = 16, 1e-5
-# Share of the rows that repeat the row before where positions were rounded.
-MIN_COLLIDING = 0.2
-# Values of a table with the only row of a file.
-MAX_LONE_VALUES = 1 << 22
-# Largest error of remade rows as a share of their largest value: of the 1e-5 that a layer norm adds to the variance.
-MAX_REMADE_GAP = 1e-3
-# Radians by which angles of float32 are off at position 131072.
-MAX_ANGLE_GAP = 0.01
+# First rows that show whether the frequencies are the expected ones (of short tables half as many do).
+FIRST_ROWS = 16
 # Largest error, in units of the last place, of frequencies that were computed in their own type.
 MAX_POWER_ULP = 8
 # The same relative to the value, whatever its type: of bfloat16.
@@ -637,7 +637,7 @@ def _located(actual: Tabular, expected: Tabular, *, tensors: bool = False) -> li
         return [narrow]
     if tensors and (rotated := _rotated(pairs)):
         return rotated
-    if other := _reordered(pairs) or _resized(pairs, expected):
+    if other := reordered(pairs) or _resized(pairs, expected):
         return other
     if isinstance(expected, Table) and (other := _other_choice(actual, expected)):
         return other
@@ -645,11 +645,13 @@ def _located(actual: Tabular, expected: Tabular, *, tensors: bool = False) -> li
     places = None if want is None else matched_positions(actual, want.table)
     if want is not None and places is not None and not np.array_equal(places, want.table.part.numbers(0, want.rows)):
         return [Finding("rows", position_words(places, want))]
+    if added := added_positions(pairs):
+        return [added]
     of_points = isinstance(expected, Table) and expected.source.keys().get("points")
     random = [] if of_points else random_parts(actual)  # features of any points look drawn at random
     if random := [part for part in random if part not in random_parts(expected)]:
         return [*(Finding("random", random_words(part)) for part in random), *findings]
-    if whole := _colliding(pairs) or noise(pairs) or _one_row(pairs) or _remade(pairs) or _unlike_halves(pairs):
+    if whole := colliding(pairs) or noise(pairs) or one_row(pairs) or remade(pairs) or unlike_halves(pairs):
         return [whole, *findings]
     named = list[Finding]()
     if isinstance(expected, Table):
@@ -781,18 +783,6 @@ def _rotated(pairs: list[tuple[ArrayView, ArrayView]]) -> list[Finding]:
     return named if len(found) == 1 else [*map(_without_tolerance, named)]
 
 
-def _lost_points(have: Floats, want: Floats) -> str:
-    """Return which printed values lack their decimal point, where all others are right to as many decimals; else ""."""
-    for k in range(1, MAX_LOST_DECIMALS + 1):
-        half = 0.5 * 0.1**k * (1 + MAX_REPEAT_GAP)
-        lost = (np.abs(have * 0.1**k - want) <= half) & (have == np.rint(have)) & (np.abs(have - want) > half)
-        if lost.any() and (np.abs(have - want) <= half)[~lost].all():
-            at, some = np.argwhere(lost), "value lacks its" if np.count_nonzero(lost) == 1 else "values lack their"
-            first = f"{have[lost][0]:g} in row {at[0][0]}, column {at[0][1]} for {have[lost][0] * 0.1**k:.{k}f}"
-            return f"{len(at)} {some} decimal point, such as {first}; the others are right to {k} decimals"
-    return ""
-
-
 def _padded(actual: Tabular, expected: Table) -> list[Finding]:
     """Return the last columns that are zero in all arrays, and how the others differ; [] where none are."""
     if is_large(actual) or any(len(a.shape) < 2 for a in actual.arrays):
@@ -851,99 +841,6 @@ def _resized(pairs: Sequence[tuple[ArrayView, ArrayView]], expected: Tabular) ->
             whose = "a" if pair[0] is left and isinstance(expected, Table) else "in the expected table, this file's"
             return [first._replace(text=first.text.replace("the expected", whose, 1)), *more]
     return []
-
-
-def _reordered(pairs: Sequence[tuple[ArrayView, ArrayView]]) -> list[Finding]:
-    """Return that all rows are the expected ones in another order, some of them alike; [] where they are not."""
-    sides = list(zip(*pairs, strict=True))
-    if not pairs or len({view.rows for side in sides for view in side}) != 1:
-        return []
-    if sum(view.rows * view.row_size for view in sides[0]) > MAX_LONE_VALUES:
-        return []
-    have, want = (np.concatenate([read_floats(view, 0, view.rows) for view in side], 1) for side in sides)
-    if have.shape != want.shape or np.isnan(have).any():
-        return []
-    have, want = (rows[np.lexsort(rows.T[::-1])] for rows in (have, want))
-    return [Finding("rows", "the rows are the expected ones in another order")] if (have == want).all() else []
-
-
-def _colliding(pairs: list[tuple[ArrayView, ArrayView]]) -> Finding | None:
-    """Return the finding that many rows repeat the row before, where no expected row does."""
-    if not pairs or max(view.rows * view.row_size for pair in pairs for view in pair) > MAX_LONE_VALUES:
-        return None
-    both = [[read_floats(view, 0, view.rows) for view in pair] for pair in pairs]
-    have, want = ([(rows[1:] == rows[:-1]).all(axis=1) for rows in side] for side in zip(*both, strict=True))
-    if len({len(again) for again in (*have, *want)}) != 1:
-        return None
-    again, count = np.all(have, axis=0), len(have[0])
-    if not MIN_COLLIDING * count < np.count_nonzero(again) < count or np.all(want, axis=0).any():
-        return None
-    text = f"{np.count_nonzero(again)} of {count + 1} rows repeat the row before, which no expected row does"
-    return Finding("rows", f"{text}: their positions were rounded to few digits, as in a narrow type, most likely")
-
-
-def _one_row(pairs: list[tuple[ArrayView, ArrayView]]) -> Finding | None:
-    """Return the finding that all rows of each array are equal, where the expected ones are not."""
-    if not pairs or not all(v.rows > 1 and 0 < v.rows * v.row_size <= MAX_LONE_VALUES for pair in pairs for v in pair):
-        return None
-    values = ([read_floats(view, 0, view.rows) for view in pair] for pair in pairs)
-    have, want = zip(*([(rows == rows[:1]).all() for rows in pair] for pair in values), strict=True)
-    return Finding("rows", "every row is the same") if all(have) and not all(want) else None
-
-
-def _unlike_halves(pairs: list[tuple[ArrayView, ArrayView]]) -> Finding | None:
-    """Return that half of the columns of a cache do not repeat the other half, which is right; else None."""
-    if not pairs or max(v.rows * v.row_size for pair in pairs for v in pair) > MAX_LONE_VALUES:
-        return None
-    both = [[read_floats(view, 0, view.rows) for view in pair] for pair in pairs]
-    half = both[0][0].shape[1] // 2
-    halves = {
-        "{} half of the columns": (np.s_[:, :half], np.s_[:, half:]),
-        "{} column of each pair": (np.s_[:, ::2], np.s_[:, 1::2]),
-    }
-    for text, parts in halves.items():
-        if not all(y.shape == x.shape == (len(x), 2 * half) and (x[parts[0]] == x[parts[1]]).all() for y, x in both):
-            continue
-        right = [all(np.abs(y[part] - x[part]).max(initial=0) <= MAX_FIRST_GAP for y, x in both) for part in parts]
-        if right in ([True, False], [False, True]):
-            wrong, other = ("second", "first") if right[0] else ("first", "second")
-            return Finding("columns", f"the {text.format(wrong)} does not repeat the {other}, which is right")
-    return None
-
-
-def _remade(pairs: list[tuple[ArrayView, ArrayView]]) -> Finding | None:
-    """Return how all values were made from the expected ones: row by row, or with the wrong columns."""
-    if len(pairs) != 1 or max(view.rows * view.row_size for view in pairs[0]) > MAX_LONE_VALUES:
-        return None
-    y, x = (read_floats(view, 0, view.rows) for view in pairs[0])
-    if y.shape == x.shape and (lost := _lost_points(y, x)):
-        return Finding("value", lost)
-    if y.shape != x.shape or y.shape[1] % 2 or y.shape[1] < 4 or not np.isfinite(y).all():
-        return None
-    gap = MAX_REMADE_GAP * np.abs(y).max(initial=0)
-    if np.abs(y - x).max(initial=0) <= gap:  # the expected values themselves are as near
-        return None
-    even, odd = x[:, ::2], x[:, 1::2]
-    angle, at_even = np.hypot(y[:, ::2], y[:, 1::2]), np.arange(len(x))[:, None] % 2 == 0
-    right = np.abs(np.exp(1j * angle) - (even + 1j * odd)) < MAX_ANGLE_GAP
-    made = {
-        "each row is standardised: its mean is subtracted, and it is divided by its deviation (layer norm)":
-            (x - x.mean(1, keepdims=True)) / x.std(1, keepdims=True),
-        "each column is standardised: its mean is subtracted, and it is divided by its deviation":
-            (x - x.mean(0)) / np.where(x.std(0) > 0, x.std(0), 1),
-        "each column is scaled to 0 .. 1: its least value is subtracted, and it is divided by its range":
-            (x - x.min(0)) / np.where(np.ptp(x, 0) > 0, np.ptp(x, 0), 1),
-        "each odd column holds the cosine of the column before it, not of the angle":
-            np.stack([even, np.cos(y[:, ::2])], 2).reshape(y.shape),
-        "all even columns stand before all odd ones: both were stacked along the first axis and reshaped":
-            np.stack([even, odd]).reshape(y.shape),
-        "even rows hold sines in all columns and odd rows cosines, where even and odd columns were expected to":
-            np.where(at_even, np.repeat(even, 2, 1), np.repeat(odd, 2, 1)),
-        "size and angle are exchanged: each angle multiplies cos 1 and sin 1, as torch.polar(angle, 1) does":
-            np.where(right[..., None], np.stack([angle * np.cos(1), angle * np.sin(1)], 2), np.nan).reshape(y.shape),
-    }  # fmt: skip
-    text = next((text for text, values in made.items() if np.abs(values - y).max(initial=0) <= gap), None)
-    return None if text is None else Finding("value", text)
 
 
 def _parsed(recipe: str | None) -> Table | None:

@@ -909,14 +909,20 @@ def _others(found: Identification, table: Tabular) -> Identification:
     if not left:
         return found
     zero = [name for name in left if all(map(is_zero, planes_of(table, table.array(name))))]
-    other = NONE
+    others = list[Identification]()
     if len(left) <= MAX_OTHERS and not zero and not is_large(table):
-        other = identify(View(table, [table.array(name) for name in left]))
-        left = [name for name in left if other.confidence != "sure" or name not in other.arrays]
-    if other.confidence == "sure":
-        one, rest = (" and ".join(f"'{name}'" for name in some.arrays) for some in (found, other))
-        note = f"this is {one}; {rest} {'is' if len(other.arrays) == 1 else 'are'} {other.recipe}"
-        found = replace(found, notes=(note, *found.notes))
+        others = [identify(View(table, [table.array(name) for name in left]))]
+        if others[0].confidence != "sure" and len(left) > 1:
+            others = [identify(View(table, [table.array(name)])) for name in left]
+        others = [one for one in others if one.confidence == "sure"]
+        left = [name for name in left if not any(name in one.arrays for one in others)]
+    if others:
+        own, *rest = (" and ".join(f"'{name}'" for name in one.arrays) for one in (found, *others))
+        named = (
+            f"{text} {'is' if len(o.arrays) == 1 else 'are'} {o.recipe}" for text, o in zip(rest, others, strict=True)
+        )
+        note = f"this is {own}; {', '.join(named)}"
+        found = replace(found, notes=(note, *(f"{own}: {text}" for text in found.notes)))
     if not left:
         return found
     listed = ", ".join(f"'{name}'" for name in left[:3]) + (f" and {len(left) - 3} more" if len(left) > 3 else "")

@@ -251,7 +251,7 @@ def test_what_was_added_instead_is_named(text):
 def test_a_fault_of_one_batch_is_said_of_no_other():
     output = WORDS + TABLE
     output[1] = WORDS[1] + TABLE[:, ::-1]
-    with pytest.raises(AssertionError, match="array differs in block 1, ") as raised:
+    with pytest.raises(AssertionError, match="array differs in axis-0 index 1, ") as raised:
         assert_applied(WORDS, np.asarray(output, np.float32), "sinusoidal:dim=64")
     assert "what was added" not in str(raised.value)
 

@@ -131,3 +131,31 @@ def test_a_map_that_is_upside_down_is_told(ask):
     np.save("north.npy", north)
     np.save("south.npy", north[::-1])
     ask("compare", "south.npy", "north.npy").says("the axis-0 indices are reversed")
+
+
+@pytest.mark.parametrize(("mine", "theirs", "said"), [
+    ("added", "words", "different: the expected values plus those of sinusoidal:dim=64,len=60"),
+    ("words", "added", "different: the values of sinusoidal:dim=64,len=60 are not added"),
+    ("scaled", "words", "the expected values times 8 (the square root of the width) plus those of sinusoidal:dim=64"),
+    ("words", "scaled", "values are not multiplied by 8 (the square root of the width), and those of sinusoidal:dim=64"),
+])  # fmt: skip
+def test_positions_that_were_added_to_embeddings_are_told(ask, mine, theirs, said):
+    words = np.random.default_rng(0).normal(size=(60, 64)).astype("float32")
+    made = {"words": words, "added": words + sinusoid(60, 64), "scaled": 8 * words + sinusoid(60, 64)}
+    for name in (mine, theirs):
+        np.save(f"{name}.npy", made[name].astype("float32"))
+    ask("compare", f"{mine}.npy", f"{theirs}.npy").says(said)
+
+
+@pytest.mark.parametrize(("change", "said"), [
+    (lambda x: np.rint((x + 1) * 127.5).astype("uint8"), "became whole numbers from 0 to 255"),
+    (lambda x: x - x.mean(0), "the mean of each column is subtracted"), (lambda x: x[:, :63], "column 63 is missing"),
+])  # fmt: skip
+def test_a_table_that_was_remade_is_told(ask, change, said):
+    np.save("mine.npy", change(sinusoid(200, 64)))
+    ask("compare", "mine.npy", "sinusoidal:dim=64").says(f"different: {said}" if "became" not in said else said)
+
+
+def test_each_table_of_a_file_is_named(ask):
+    np.savez("three.npz", a=sinusoid(20, 16), b=sinusoid(30, 32), c=np.arange(5))
+    ask("identify", "three.npz").says("this is 'a'; 'b' is sinusoidal:dim=32,len=30", "not compared: 'c'")

@@ -1,0 +1,163 @@
+"""How all values of an array were made from the expected ones: scaled, added to, reordered, or with wrong columns."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from pecli.judge.frequencies import MAX_REPEAT_GAP
+from pecli.judge.identify import identify
+from pecli.judge.planes import Floats
+from pecli.judge.rows import floats as read_floats
+from pecli.numbers.dtypes import GRIDS
+from pecli.spec.tabular import InMemory
+from pecli.tables.comparison import Finding
+from pecli.tables.views import ArrayView
+
+# Values of embeddings to which positions may have been added.
+MAX_ADDED = 1 << 20
+# Share of the rows that repeat the row before where positions were rounded.
+MIN_COLLIDING = 0.2
+# Values of a table with the only row of a file.
+MAX_LONE_VALUES = 1 << 22
+# Largest error of remade rows as a share of their largest value: of the 1e-5 that a layer norm adds to the variance.
+MAX_REMADE_GAP = 1e-3
+# Radians by which angles of float32 are off at position 131072.
+MAX_ANGLE_GAP = 0.01
+# Decimals of printed values that lost their decimal point.
+MAX_LOST_DECIMALS = 8
+# Largest rounding of values in float32.
+MAX_FIRST_GAP = 1e-5
+
+
+def remade(pairs: list[tuple[ArrayView, ArrayView]]) -> Finding | None:
+    """Return how all values were made from the expected ones: row by row, or with the wrong columns."""
+    if len(pairs) != 1 or max(view.rows * view.row_size for view in pairs[0]) > MAX_LONE_VALUES:
+        return None
+    y, x = (read_floats(view, 0, view.rows) for view in pairs[0])
+    if y.shape == x.shape and (lost := lost_points(y, x)):
+        return Finding("value", lost)
+    if y.shape != x.shape or y.shape[1] % 2 or y.shape[1] < 4 or not np.isfinite(y).all():
+        return None
+    gap = MAX_REMADE_GAP * np.abs(y).max(initial=0)
+    if np.abs(y - x).max(initial=0) <= gap:  # the expected values themselves are as near
+        return None
+    even, odd = x[:, ::2], x[:, 1::2]
+    angle, at_even = np.hypot(y[:, ::2], y[:, 1::2]), np.arange(len(x))[:, None] % 2 == 0
+    right = np.abs(np.exp(1j * angle) - (even + 1j * odd)) < MAX_ANGLE_GAP
+    made = {
+        "each row is standardised: its mean is subtracted, and it is divided by its deviation (layer norm)":
+            (x - x.mean(1, keepdims=True)) / x.std(1, keepdims=True),
+        "each column is standardised: its mean is subtracted, and it is divided by its deviation":
+            (x - x.mean(0)) / np.where(x.std(0) > 0, x.std(0), 1),
+        "the mean of each column is subtracted": x - x.mean(0),
+        "the mean of each row is subtracted": x - x.mean(1, keepdims=True),
+        "values from -1 to 1 became whole numbers from 0 to 255: (x + 1) 127.5": np.rint((x + 1) * 127.5),
+        "each column is scaled to 0 .. 1: its least value is subtracted, and it is divided by its range":
+            (x - x.min(0)) / np.where(np.ptp(x, 0) > 0, np.ptp(x, 0), 1),
+        "each odd column holds the cosine of the column before it, not of the angle":
+            np.stack([even, np.cos(y[:, ::2])], 2).reshape(y.shape),
+        "all even columns stand before all odd ones: both were stacked along the first axis and reshaped":
+            np.stack([even, odd]).reshape(y.shape),
+        "even rows hold sines in all columns and odd rows cosines, where even and odd columns were expected to":
+            np.where(at_even, np.repeat(even, 2, 1), np.repeat(odd, 2, 1)),
+        "size and angle are exchanged: each angle multiplies cos 1 and sin 1, as torch.polar(angle, 1) does":
+            np.where(right[..., None], np.stack([angle * np.cos(1), angle * np.sin(1)], 2), np.nan).reshape(y.shape),
+    }  # fmt: skip
+    text = next((text for text, values in made.items() if np.abs(values - y).max(initial=0) <= gap), None)
+    return None if text is None else Finding("value", text)
+
+
+def added_positions(pairs: Sequence[tuple[ArrayView, ArrayView]]) -> Finding | None:
+    """Return the finding that positions were added to the expected values, such as embeddings, or not added to them."""
+    if len(pairs) != 1 or pairs[0][0].plain_shape != pairs[0][1].plain_shape or pairs[0][0].dtype not in GRIDS:
+        return None
+    if pairs[0][0].rows * pairs[0][0].row_size > MAX_ADDED:
+        return None
+    y, x = (read_floats(view, 0, view.rows) for view in pairs[0])
+    root = math.sqrt(x.shape[1])
+    both = f"{root:.6g} (the square root of the width)"
+    for times, rest, text in (
+        (1, y - x, "the expected values plus those of {}"), (1, x - y, "the values of {} are not added"),
+        (root, y - root * x, f"the expected values times {both} plus those of {{}}"),
+        (root, x - root * y, f"values are not multiplied by {both}, and those of {{}} are not added"),
+    ):  # fmt: skip
+        if np.abs(rest).max(initial=0) > 1 + MAX_FIRST_GAP * times * np.abs(y).max(initial=0):
+            continue
+        coarse = rest.astype("float16").reshape(pairs[0][0].plain_shape)  # in which the rounding of sums is none
+        found = identify(InMemory({"array": coarse}))
+        if found.confidence == "sure" and found.recipe:
+            return Finding("added", text.format(found.recipe.replace(",dtype=float16", "")))
+    return None
+
+
+def colliding(pairs: list[tuple[ArrayView, ArrayView]]) -> Finding | None:
+    """Return the finding that many rows repeat the row before, where no expected row does."""
+    if not pairs or max(view.rows * view.row_size for pair in pairs for view in pair) > MAX_LONE_VALUES:
+        return None
+    both = [[read_floats(view, 0, view.rows) for view in pair] for pair in pairs]
+    have, want = ([(rows[1:] == rows[:-1]).all(axis=1) for rows in side] for side in zip(*both, strict=True))
+    if len({len(again) for again in (*have, *want)}) != 1:
+        return None
+    again, count = np.all(have, axis=0), len(have[0])
+    if not MIN_COLLIDING * count < np.count_nonzero(again) < count or np.all(want, axis=0).any():
+        return None
+    text = f"{np.count_nonzero(again)} of {count + 1} rows repeat the row before, which no expected row does"
+    return Finding("rows", f"{text}: their positions were rounded to few digits, as in a narrow type, most likely")
+
+
+def one_row(pairs: list[tuple[ArrayView, ArrayView]]) -> Finding | None:
+    """Return the finding that all rows of each array are equal, where the expected ones are not."""
+    if not pairs or not all(v.rows > 1 and 0 < v.rows * v.row_size <= MAX_LONE_VALUES for pair in pairs for v in pair):
+        return None
+    values = ([read_floats(view, 0, view.rows) for view in pair] for pair in pairs)
+    have, want = zip(*([(rows == rows[:1]).all() for rows in pair] for pair in values), strict=True)
+    return Finding("rows", "every row is the same") if all(have) and not all(want) else None
+
+
+def unlike_halves(pairs: list[tuple[ArrayView, ArrayView]]) -> Finding | None:
+    """Return that half of the columns of a cache do not repeat the other half, which is right; else None."""
+    if not pairs or max(v.rows * v.row_size for pair in pairs for v in pair) > MAX_LONE_VALUES:
+        return None
+    both = [[read_floats(view, 0, view.rows) for view in pair] for pair in pairs]
+    half = both[0][0].shape[1] // 2
+    halves = {
+        "{} half of the columns": (np.s_[:, :half], np.s_[:, half:]),
+        "{} column of each pair": (np.s_[:, ::2], np.s_[:, 1::2]),
+    }
+    for text, parts in halves.items():
+        if not all(y.shape == x.shape == (len(x), 2 * half) and (x[parts[0]] == x[parts[1]]).all() for y, x in both):
+            continue
+        right = [all(np.abs(y[part] - x[part]).max(initial=0) <= MAX_FIRST_GAP for y, x in both) for part in parts]
+        if right in ([True, False], [False, True]):
+            wrong, other = ("second", "first") if right[0] else ("first", "second")
+            return Finding("columns", f"the {text.format(wrong)} does not repeat the {other}, which is right")
+    return None
+
+
+def reordered(pairs: Sequence[tuple[ArrayView, ArrayView]]) -> list[Finding]:
+    """Return that all rows are the expected ones in another order, some of them alike; [] where they are not."""
+    sides = list(zip(*pairs, strict=True))
+    if not pairs or len({view.rows for side in sides for view in side}) != 1:
+        return []
+    if sum(view.rows * view.row_size for view in sides[0]) > MAX_LONE_VALUES:
+        return []
+    have, want = (np.concatenate([read_floats(view, 0, view.rows) for view in side], 1) for side in sides)
+    if have.shape != want.shape or np.isnan(have).any():
+        return []
+    have, want = (rows[np.lexsort(rows.T[::-1])] for rows in (have, want))
+    return [Finding("rows", "the rows are the expected ones in another order")] if (have == want).all() else []
+
+
+def lost_points(have: Floats, want: Floats) -> str:
+    """Return which printed values lack their decimal point, where all others are right to as many decimals; else ""."""
+    for k in range(1, MAX_LOST_DECIMALS + 1):
+        half = 0.5 * 0.1**k * (1 + MAX_REPEAT_GAP)
+        lost = (np.abs(have * 0.1**k - want) <= half) & (have == np.rint(have)) & (np.abs(have - want) > half)
+        if lost.any() and (np.abs(have - want) <= half)[~lost].all():
+            at, some = np.argwhere(lost), "value lacks its" if np.count_nonzero(lost) == 1 else "values lack their"
+            first = f"{have[lost][0]:g} in row {at[0][0]}, column {at[0][1]} for {have[lost][0] * 0.1**k:.{k}f}"
+            return f"{len(at)} {some} decimal point, such as {first}; the others are right to {k} decimals"
+    return ""
