@@ -103,7 +103,7 @@ def headline(found: Comparison) -> tuple[str, str]:
 def difference_view(found: Comparison, names: tuple[str, str], *, every: bool = False) -> list[Item]:
     """Return whether two tables are the same, why not, and where: a table with a row for each array."""
     first, cause = headline(found)
-    reasons = [one.text for one in found.findings if one.text != cause]
+    reasons = [one.text for one in found.findings if found.equal or one.text != cause]
     kind = next((one.kind for one in found.findings if one.text == cause), "place")
     other = [one for one in found.arrays if one.shapes[0] != one.shapes[1]]
     moved = bool(other and found.total.max_abs > MAX_ROUNDING and kind not in ("place", "shape"))

@@ -91,6 +91,7 @@ def identified(table: Tabular, positions: Floats | None = None) -> Identificatio
     from pecli.judge.cycles import cyclic
     from pecli.judge.description import Identification, statistics_of
     from pecli.judge.identify import at_positions, identify
+    from pecli.judge.noise import ALL, drawn_words, random_parts
     from pecli.tables.alignment import as_one_array
 
     if (joined := as_one_array(table)) is not table:
@@ -101,6 +102,9 @@ def identified(table: Tabular, positions: Floats | None = None) -> Identificatio
         if found.confidence == "sure":
             return found
         return Identification(None, "unknown", measured=cyclic(table, of_any=True) or statistics_of(table))
+    if positions is None and (which := drawn_words(table)) and random_parts(table, drawn=True) == [ALL]:
+        texts = f"the values look drawn from {which}", *statistics_of(table)  # the search for a recipe takes seconds
+        return Identification(None, "unknown", measured=texts)
     found = identify(table, positions)
     if found.recipe and split_recipe(found.recipe)[1].get("base") == "1" and (same := cyclic(table)):
         return Identification(None, "unknown", measured=same)
@@ -124,9 +128,10 @@ def _reasons(table: Tabular, found: Identification) -> Iterator[str]:
     from pecli.judge.cycles import cyclic
     from pecli.judge.description import repeated_rows
     from pecli.judge.explain import STILL, TRAINED, is_still, is_trained
-    from pecli.judge.identify import MIN_EXPLAINED_NEAREST, few_values, is_cube, is_large
+    from pecli.judge.identify import MIN_EXPLAINED_NEAREST
     from pecli.judge.located import VAGUE
-    from pecli.judge.noise import drawn_words, random_parts, random_words
+    from pecli.judge.noise import random_parts, random_words
+    from pecli.judge.planes import few_values, is_cube, is_large
     from pecli.tables.alignment import table_like
     from pecli.tables.sources import read_source
 
@@ -152,8 +157,6 @@ def _reasons(table: Tabular, found: Identification) -> Iterator[str]:
     texts = [one.text for one in findings if one.kind not in (*VAGUE, "arrays")] if said else []
     yield from [f"nearly {said}: {text}" for text in texts[:1]] + texts[1:]
     drawn = [*map(random_words, random_parts(table, drawn=True))] if table.arrays and not texts else []
-    if drawn and (which := drawn_words(table)):
-        drawn = [f"the values look drawn from {which}"]
     drawn = drawn or [TRAINED] * (is_trained(table) and not texts)
     if not texts and (again := repeated_rows(table)):
         drawn = [again, *drawn]
@@ -185,8 +188,8 @@ def _base_of(steps: Sequence[float]) -> str:
 def _usual(table: Tabular, base: str) -> Iterator[str]:
     """Yield what an unknown table is compared with, with the sizes that its shape gives and a base that it shows."""
     from pecli.judge.biases import MAX_HEADS, Lines
-    from pecli.judge.identify import WAVES, few_values, is_cube
-    from pecli.judge.planes import planes_of
+    from pecli.judge.identify import WAVES
+    from pecli.judge.planes import few_values, is_cube, planes_of
 
     shapes = [[side for side in array.shape if side != 1] for array in table.arrays]
     if len(shapes) == 1 and len(shapes[0]) == 1:
@@ -262,7 +265,8 @@ MAX_BASE_OFF = 0.02
 
 def _in_order(table: Tabular) -> Identification | None:
     """Return the identification of a table whose rows are sorted by the positions that the file states."""
-    from pecli.judge.identify import identify, is_large
+    from pecli.judge.identify import identify
+    from pecli.judge.planes import is_large
 
     stated = table.position(0, table.arrays[0].rows) if table.arrays and not is_large(table) else None
     if stated is None or any(array.rows != len(stated) or array.lead != 1 for array in table.arrays):
@@ -276,7 +280,8 @@ def _in_order(table: Tabular) -> Identification | None:
 
 def _one_a_row(table: Tabular) -> Identification | None:
     """Return the identification of a table with a row for each value, beside the number of its column or its row."""
-    from pecli.judge.identify import identify, is_large
+    from pecli.judge.identify import identify
+    from pecli.judge.planes import is_large
 
     if not 1 < len(table.arrays) <= 3 or is_large(table) or any(array.shape != (array.rows,) for array in table.arrays):
         return None
@@ -300,8 +305,9 @@ def _one_a_row(table: Tabular) -> Identification | None:
 
 def _applied(table: Tabular) -> Identification | None:
     """Return the identification of the rotation by which some arrays were made of others, as queries are."""
-    from pecli.judge.identify import DTYPE, identify, is_large
+    from pecli.judge.identify import DTYPE, identify
     from pecli.judge.kernels import WORDS, applied_rotations
+    from pecli.judge.planes import is_large
 
     best: Identification | None = None
     for name, other, pairing, rotation in applied_rotations(table) if not is_large(table) else ():
@@ -332,7 +338,8 @@ def _reread(table: Tabular) -> Identification | None:
 
 def _each_alone(table: Tabular) -> tuple[str, ...]:
     """Return what each of two arrays is by itself; () where one is unknown."""
-    from pecli.judge.identify import identify, is_large
+    from pecli.judge.identify import identify
+    from pecli.judge.planes import is_large
 
     if len(table.arrays) != 2 or is_large(table):
         return ()
@@ -350,7 +357,8 @@ def _each_alone(table: Tabular) -> tuple[str, ...]:
 
 def _recipe_of_half(table: Tabular) -> str | None:
     """Return the recipe of the last or the first half of the rows, such as those behind padding, from position 0."""
-    from pecli.judge.identify import ANGLES, MIN_SURE_ROWS, identify, is_large
+    from pecli.judge.identify import ANGLES, MIN_SURE_ROWS, identify
+    from pecli.judge.planes import is_large
 
     if (
         not table.arrays

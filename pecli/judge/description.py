@@ -290,6 +290,7 @@ class Identification:
 # Values up to which all of an array are measured; of more, a sample of 64 heads or fewer.
 MAX_MEASURED, MAX_PLANES = 1 << 22, 64
 MAX_ARRAYS = 8  # of a file, each in a line
+MIN_COUNTING = 0.6  # share of the values that are 1 more than the one before, in rows of position ids
 MAX_UNEVEN = 1e-3  # of the gaps between the values of a ramp, relative
 MAX_SUM_GAP = 0.01  # of attention weights, which narrow types round
 
@@ -315,6 +316,8 @@ def statistics_of(table: Tabular) -> tuple[str, ...]:
         text += f" without {' and '.join(odd)}" * bool(odd)
         if len(values) == own[0].rows > 1 and (values == values[:1]).all():
             text += "; every row is the same"
+        counts = np.mean(np.diff(values, axis=1) == 1) if values.shape[1] > 1 else 0.0
+        text += "; rows count up by 1, as position ids do" * bool(counts > MIN_COUNTING)
         if values.shape[1] > 1 and values.min() >= 0 and np.abs(values.sum(axis=1) - 1).max() < MAX_SUM_GAP:
             text += "; each row sums to 1, as attention weights do"
         for word, empty in (("all zeros", values == 0), ("NaN", np.isnan(values))):

@@ -20,10 +20,10 @@ import numpy as np
 
 from pecli.judge import waves
 from pecli.judge.description import Tally, factor_text, harmless, is_rounding
-from pecli.judge.identify import is_large, with_blank_row
+from pecli.judge.identify import with_blank_row
 from pecli.judge.located import located
 from pecli.judge.orders import MAX_PARTS, consecutive, descriptions, numbered, numbered_are, span
-from pecli.judge.planes import EPSILON, Integers, Plane, exchanged, is_zero, planes_of, rounded, rows_of, unit
+from pecli.judge.planes import EPSILON, Integers, Plane, exchanged, is_large, is_zero, planes_of, rounded, rows_of, unit
 from pecli.judge.rows import ComputedRows
 from pecli.judge.signal import Measured, Signal, lone_readings, measured_readings, positions_in_steps, wave_groups
 from pecli.numbers.decimals import digits, near, shortest

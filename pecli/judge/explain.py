@@ -44,7 +44,6 @@ from pecli.judge.identify import (
     along_second,
     at_positions,
     identify,
-    is_large,
     matched_positions,
     without_numbers,
 )
@@ -52,7 +51,7 @@ from pecli.judge.interpolation import MAX_WEIGHTS, interpolated
 from pecli.judge.located import MAX_REST_SHARE, MAX_SINGLE, VAGUE, ArrayPair, located, place
 from pecli.judge.noise import ALL, MAX_SLIGHT, noise, random_parts, random_words
 from pecli.judge.orders import MAX_PARTS, gaps, numbered, numbered_are, span
-from pecli.judge.planes import EPSILON, Floats, effective_dtype, rounded, unit
+from pecli.judge.planes import EPSILON, Floats, effective_dtype, is_large, rounded, unit
 from pecli.judge.rows import floats as read_floats
 from pecli.judge.rows import with_rows
 from pecli.judge.transforms import (

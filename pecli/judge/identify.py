@@ -21,7 +21,19 @@ from pecli.judge.frequencies import BASES, MAX_FREQUENCY_DIGITS, MIN_PAIRS, iden
 from pecli.judge.grids import JOINED, MAX_AXES, identify_grid
 from pecli.judge.located import PHASE_ERROR
 from pecli.judge.orders import match, numbered, numbered_are
-from pecli.judge.planes import EPSILON, Plane, exchanged, is_zero, planes_of, rows_of
+from pecli.judge.planes import (
+    EPSILON,
+    Plane,
+    exchanged,
+    few_values,
+    is_cube,
+    is_large,
+    is_masked,
+    is_wide,
+    is_zero,
+    planes_of,
+    rows_of,
+)  # fmt: skip
 from pecli.judge.rows import floats as read_floats
 from pecli.judge.signal import MAX_ROW, Measured, follows_waves, lone_readings, measured_readings, wave_groups, wrapped
 from pecli.numbers.blocks import in_blocks
@@ -228,15 +240,9 @@ MAX_UNEVEN = 1e-3
 MIN_DISTINCT = 0.75
 # Times that the list of a longrope slows a pair at most: Phi-3's goes to 65.
 MAX_SLOWER = 100
-# Values that are looked at to say that a table is a mask; its verification reads all of them.
-MASK_VALUES = 1 << 16
 # Values of a copy, as in a batch, that are compared at once.
 COPY_VALUES = 1 << 18
 PAIRS = "cosines and sines"
-# Times the rows that columns must be for the axes to be tried exchanged first.
-MIN_WIDE_RATIO = 8
-# Bytes above which unlikely kinds of tables are not tried; the searches would take seconds.
-MAX_QUICK_BYTES = 1 << 22
 ANGLES, EXCHANGED = "angles in radians, not reduced", "rows and columns are exchanged"
 NUMBERED = "column 0 numbers the rows and was left out"
 NONE = Identification(None, "unknown")
@@ -254,12 +260,12 @@ def identify(table: Tabular, positions: Floats | None = None) -> Identification:
     table : Tabular
         Its values alone are used, and its positions if it has any.
     positions : (n,) ndarray, optional
-        Those of its rows, where the table does not say: whole numbers that rise.
+        Those of its rows, where the table does not say.
 
     Raises
     ------
     PecliError
-        If the positions are others, or not as many as rows.
+        If there are not as many positions as rows.
     """
     with np.errstate(all="ignore"):  # a file may hold any number
         found = _identified(table, positions)
@@ -278,12 +284,13 @@ def identify(table: Tabular, positions: Floats | None = None) -> Identification:
 def _identified(table: Tabular, positions: Floats | None = None) -> Identification:
     unknown: Identification | None = None
     if positions is not None:
+        if any(a.rows != len(positions) for a in table.arrays):
+            raise BadParameter("positions", None, "must be as many numbers as the table has rows")
         is_ascending = np.array_equal(positions, np.rint(positions)) and (np.diff(positions) > 0).all()
-        if not is_ascending or any(a.rows != len(positions) for a in table.arrays):
-            raise BadParameter("positions", None, "must be rising whole numbers, one for each row")
-        places = positions.astype(np.int64)
-        found, plain = identify_waves(table, places), replace(NONE, measured=statistics_of(table))
-        return found if found and found.recipe else _at_stated(table, places) or found or plain
+        found = identify_waves(table, positions.astype(np.int64)) if is_ascending else None
+        if found is not None and found.recipe:
+            return found
+        return _at_stated(table, positions) or found or replace(NONE, measured=statistics_of(table))
     few = few_values(table)
     if few or is_cube(table):
         found = identify_bias(table)
@@ -302,13 +309,13 @@ def _identified(table: Tabular, positions: Floats | None = None) -> Identificati
         if found is not None and (found.recipe is not None or found.count):
             doubtful = ANGLES in found.notes or rule is identify_vector
             other = identify_bias(table) if doubtful else None  # slopes fall, and rise with the distance, too
-            found = found if other is None or not other.count else other
-            return _others(found, table) if rule is identify_vector and found.recipe else found
+            best = found if other is None or not other.count else other
+            return _others(best, table) if rule in (identify_vector, identify_grid) and best.recipe else best
         unknown = found if unknown is None or not unknown.measured else unknown
         of_pairs |= found is not None and is_large(table) and any(text.startswith(PAIRS) for text in found.measured[:1])
         if of_pairs and unknown and (rule is identify_grid or unknown.nearly > MIN_SAMPLED):
             break  # cosines and sines are no bias
-    if (found := _of_arrays(table)) is not None:
+    if (found := _of_arrays(table) or _of_batch(table)) is not None:
         return found
     others = {
         "the array is one row of the table": _as_rows(table), JOINED[0]: _of_matrices(table),
@@ -342,6 +349,18 @@ def _of_arrays(table: Tabular) -> Identification | None:
             sure = "sure" if table.arrays[0].rows >= MIN_SURE_ROWS else "likely"
             return Identification(recipe, sure, None, held.equal, kind, notes, (), count, tuple(arrays))
     return None
+
+
+def _of_batch(table: Tabular) -> Identification | None:
+    """Return the identification of the first of equal grids along a leading axis; None of any other array."""
+    (array, *more) = table.arrays or (None,)
+    if array is None or more or len(array.shape) != 4 or array.shape[0] < 2 or is_large(table):
+        return None
+    first, *others = table.read(array.name)
+    found = identify_grid(InMemory({array.name: first})) if all(np.array_equal(first, one) for one in others) else None
+    if found is None or found.recipe is None:
+        return None
+    return replace(found, notes=(*found.notes, COPIES.format(array.shape[0])))
 
 
 def _as_rows(table: Tabular) -> Tabular | None:
@@ -459,7 +478,7 @@ def at_positions(table: Tabular) -> Identification | None:
     return None
 
 
-def _at_stated(table: Tabular, places: Integers) -> Identification | None:
+def _at_stated(table: Tabular, places: Floats) -> Identification | None:
     """Return the identification by a usual base at stated positions, of which the fastest pairs may turn often."""
     for text, base in product(WAVES[:6], PUBLISHED_BASES):
         with contextlib.suppress(PecliError):  # of another size
@@ -468,7 +487,7 @@ def _at_stated(table: Tabular, places: Integers) -> Identification | None:
     return None
 
 
-def _at(table: Tabular, places: Integers, text: str) -> Identification | None:
+def _at(table: Tabular, places: Floats | Integers, text: str) -> Identification | None:
     """Return the identification by a recipe at the given positions; None where its values are others."""
     like = table_like(read_fitting(text, table), table)
     listed = Positions.listed(places.astype(np.float64))
@@ -516,37 +535,6 @@ def _reshaped(table: Tabular) -> Tabular | None:
     if len(shape) != 2 or shape[0] == shape[1]:
         return None
     return InMemory({array.name: table.read(array.name).reshape(shape[::-1])})
-
-
-def is_wide(table: Tabular) -> bool:
-    """Whether rows are so few and so long that they are columns, most likely."""
-    matrices = [a for a in table.arrays if a.shape]
-    return all(a.shape[-1] > MIN_WIDE_RATIO * a.rows and a.rows >= MIN_SURE_COLUMNS for a in matrices)
-
-
-def is_large(table: Tabular) -> bool:
-    """Whether a search for unlikely kinds of tables would take seconds."""
-    return sum(array.bytes for array in table.arrays) > MAX_QUICK_BYTES
-
-
-def few_values(table: Tabular) -> bool:
-    """Whether every array has at most two distinct values, as a mask has."""
-    planes = (plane for array in table.arrays for plane in planes_of(table, array))
-    beginnings = (plane.read(0, min(plane.rows, 1 + MASK_VALUES // max(1, plane.width))) for plane in planes)
-    return bool(table.arrays) and all(len(np.unique(values)) <= 2 for values in beginnings)
-
-
-def is_cube(table: Tabular) -> bool:
-    """Whether an array has as many queries as keys for each head, or hides pairs, as a bias does."""
-    shapes = [[side for side in array.shape if side != 1] for array in table.arrays]
-    return any(len(shape) > 2 and shape[-1] == shape[-2] for shape in shapes) or is_masked(table)
-
-
-def is_masked(table: Tabular) -> bool:
-    """Whether an array holds minus infinity."""
-    floats = [a for a in table.arrays if a.bytes and not a.dtype.startswith(("int", "uint", "bool", "complex"))]
-    planes = [planes_of(table, array)[0] for array in floats]
-    return any(bool(np.isneginf(plane.read(0, min(plane.rows, 2))).any()) for plane in planes)
 
 
 def identify_waves(table: Tabular, stated: Integers | None = None) -> Identification | None:
@@ -866,7 +854,9 @@ def _measured_only(measured: Measured, nearest: waves.WaveName | None, explained
             base = next(pairs.bases(np.arange(pairs.count) / pairs.count, some=fast), None)
             text += f", the fastest as of base {base:f}" if base is not None and nearest is None else ""
             slower = BASES[0] ** (-np.arange(pairs.count) / pairs.count) / pairs.steps
-            if pairs.magnitude > 1 + MAX_UNEVEN and slower.min() > 1 - MAX_UNEVEN and slower.max() < MAX_SLOWER:
+            if np.abs(slower - 1).max() < MAX_UNEVEN:
+                text += f"; the frequencies are those of base {BASES[0]}"
+            elif pairs.magnitude > 1 + MAX_UNEVEN and slower.min() > 1 - MAX_UNEVEN and slower.max() < MAX_SLOWER:
                 text += f", {slower.min():.4g} to {slower.max():.4g} times slower than base {BASES[0]}, as in longrope"
             again = np.flatnonzero(np.isclose(pairs.steps[1:], pairs.steps[0], 1e-3)) + 1
             falling = all((np.diff(one) <= 0).all() for one in np.split(pairs.steps, again))
@@ -927,5 +917,7 @@ def _others(found: Identification, table: Tabular) -> Identification:
         return found
     listed = ", ".join(f"'{name}'" for name in left[:3]) + (f" and {len(left) - 3} more" if len(left) > 3 else "")
     note = f"not compared: {listed}" if zero != left else f"all values are zero: {listed}"
+    if not others and found.arrays:
+        note = f"this is {' and '.join(map(repr, found.arrays))}; {note}"
     doubt = found.confidence == "sure" and zero != left
     return replace(found, confidence="likely" if doubt else found.confidence, notes=(*found.notes, note))

@@ -217,3 +217,44 @@ def truncated(values: Floats, kind: str) -> Floats:
     grid = GRIDS[kind]
     exponent = np.maximum(np.frexp(values)[1] - 1, grid.lowest) - grid.precision + 1
     return np.asarray(np.ldexp(np.trunc(np.ldexp(values, -exponent)), exponent))
+
+
+# Values that are looked at to say that a table is a mask; its verification reads all of them.
+MASK_VALUES = 1 << 16
+# Times the rows that columns must be for the axes to be tried exchanged first.
+MIN_WIDE_RATIO = 8
+# Bytes above which unlikely kinds of tables are not tried; the searches would take seconds.
+MAX_QUICK_BYTES = 1 << 22
+# Rows and columns of a table whose rows are columns, most likely.
+MIN_WIDE_ROWS = 16
+
+
+def is_wide(table: Tabular) -> bool:
+    """Whether rows are so few and so long that they are columns, most likely."""
+    matrices = [a for a in table.arrays if a.shape]
+    return all(a.shape[-1] > MIN_WIDE_RATIO * a.rows and a.rows >= MIN_WIDE_ROWS for a in matrices)
+
+
+def is_large(table: Tabular) -> bool:
+    """Whether a search for unlikely kinds of tables would take seconds."""
+    return sum(array.bytes for array in table.arrays) > MAX_QUICK_BYTES
+
+
+def few_values(table: Tabular) -> bool:
+    """Whether every array has at most two distinct values, as a mask has."""
+    planes = (plane for array in table.arrays for plane in planes_of(table, array))
+    beginnings = (plane.read(0, min(plane.rows, 1 + MASK_VALUES // max(1, plane.width))) for plane in planes)
+    return bool(table.arrays) and all(len(np.unique(values)) <= 2 for values in beginnings)
+
+
+def is_cube(table: Tabular) -> bool:
+    """Whether an array has as many queries as keys for each head, or hides pairs, as a bias does."""
+    shapes = [[side for side in array.shape if side != 1] for array in table.arrays]
+    return any(len(shape) > 2 and shape[-1] == shape[-2] for shape in shapes) or is_masked(table)
+
+
+def is_masked(table: Tabular) -> bool:
+    """Whether an array holds minus infinity."""
+    real = [a for a in table.arrays if a.bytes and not a.dtype.startswith(("int", "uint", "bool", "complex"))]
+    planes = [planes_of(table, array)[0] for array in real]
+    return any(bool(np.isneginf(plane.read(0, min(plane.rows, 2))).any()) for plane in planes)

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import pecli
 from tests.judge.answers import sinusoid
 
 
@@ -159,3 +160,47 @@ def test_a_table_that_was_remade_is_told(ask, change, said):
 def test_each_table_of_a_file_is_named(ask):
     np.savez("three.npz", a=sinusoid(20, 16), b=sinusoid(30, 32), c=np.arange(5))
     ask("identify", "three.npz").says("this is 'a'; 'b' is sinusoidal:dim=32,len=30", "not compared: 'c'")
+
+
+def test_positions_that_fall_are_taken_as_they_are(ask):
+    steps = np.arange(951, 0, -50)
+    np.save("steps.npy", sinusoid(1000, 64)[steps].astype("float16"))
+    ask("identify", "steps.npy", "--positions", ",".join(map(str, steps))).says(
+        "sinusoidal:dim=64,positions=951+901+851"
+    )
+    np.save(
+        "times.npy",
+        np.stack(
+            [f(np.array([0, 5, 9.5, 20, 31.5]) * w) for w in 10000.0 ** (-np.arange(8) / 8) for f in (np.sin, np.cos)],
+            1,
+        ),
+    )
+    ask("identify", "times.npy", "--positions", "0,5,9.5,20,31.5").says("sinusoidal:dim=16,positions=0+5+9.5")
+
+
+def test_two_grids_of_a_file_are_both_named(ask):
+    made = {f"pe{dim}": np.asarray(pecli.table(f"sincos2d:dim={dim},grid=6x8,prefix=1")["pe"]) for dim in (64, 32)}
+    np.savez("grids.npz", **made)
+    ask("identify", "grids.npz").says("this is 'pe64'; 'pe32' is sincos2d:dim=32,grid=6x8,prefix=1")
+
+
+def test_a_batch_of_equal_grids_is_one(ask):
+    grid = np.asarray(pecli.table("sincos2d:dim=32,grid=8x12,axis-order=yx,order=interleaved")["pe"])
+    np.save("batch.npy", np.stack([grid.reshape(8, 12, 32)] * 2))
+    ask("identify", "batch.npy").says("sincos2d:dim=32,grid=8x12,axis-order=yx,order=interleaved", "2 equal copies")
+
+
+def test_position_ids_count_up(ask):
+    np.save("ids.npy", np.stack([np.r_[[1] * 7, :17], np.arange(24)]))
+    ask("identify", "ids.npy").says("rows count up by 1, as position ids do").never("sure")
+
+
+def test_an_array_that_is_not_compared_is_named_where_the_other_is_the_same(ask):
+    table = np.asarray(pecli.table("sinusoidal:dim=16,len=20")["pe"])
+    np.savez("two.npz", a=table, b=np.ones((4, 4)))
+    ask("compare", "two.npz", "sinusoidal:dim=16").says("same: 320 values", "compared: a alone, not 'b'").ends(0)
+
+
+def test_drawn_numbers_are_told_at_once(ask):
+    np.save("learned.npy", (np.random.default_rng(0).normal(size=(512, 768)) * 0.02).astype("float32"))
+    ask("identify", "learned.npy").says("drawn from a normal distribution of deviation 0.02").never("sure")
