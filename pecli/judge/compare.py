@@ -102,7 +102,9 @@ def identified(table: Tabular, positions: Floats | None = None) -> Identificatio
         if found.confidence == "sure":
             return found
         return Identification(None, "unknown", measured=cyclic(table, of_any=True) or statistics_of(table))
-    if positions is None and (which := drawn_words(table)) and random_parts(table, drawn=True) == [ALL]:
+    with np.errstate(all="ignore"):  # a file may hold any number
+        which = drawn_words(table) if positions is None else ""
+    if which and random_parts(table, drawn=True) == [ALL]:
         texts = f"the values look drawn from {which}", *statistics_of(table)  # the search for a recipe takes seconds
         return Identification(None, "unknown", measured=texts)
     found = identify(table, positions)

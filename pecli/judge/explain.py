@@ -92,6 +92,8 @@ def explain(actual: Tabular, expected: Tabular, found: Comparison) -> list[Findi
     other = {one.kind for one in found.remarks} - {"arrays", "dtype"}
     if found.arrays and not found.total.beyond and (found.complete or not other):  # at most arrays are missing
         return []
+    if found.arrays and not found.total.beyond and (same := _shaped(actual, expected, [])):
+        return same
     with np.errstate(all="ignore"):  # a file may hold any number
         left, right = _differing(actual, expected, found)
         if (len(left.arrays), len(right.arrays)) != (len(actual.arrays), len(expected.arrays)):
@@ -150,12 +152,8 @@ def explain(actual: Tabular, expected: Tabular, found: Comparison) -> list[Findi
         own = _located(actual, expected) if trained else []  # the recipe gives the index alone
         if any(one.kind not in ("place", "identity") for one in own):
             return own
-        both = matched_views(actual, expected)
-        of_pairs = table is None or sum(one.row_size for one, _ in both) == 2
-        if cycles := cycle_differences(both) if of_pairs else []:
-            uneven = any(one.kind == "place" for one in cycles)
-            few = located(both) if uneven else cycles
-            return reordered(both) or cycles if {one.kind for one in few} & {*VAGUE} else few
+        if cycles := _cyclic(matched_views(actual, expected), table):
+            return cycles
         findings = _described(actual, table, found) if table is not None else None
         if table is not None and not findings:
             findings = _identified(actual, table, found)
@@ -167,6 +165,17 @@ def explain(actual: Tabular, expected: Tabular, found: Comparison) -> list[Findi
             return [*findings, Finding("expected", f"the expected values are {what} {named.short}")]
         of_pairs = any(text.startswith(PAIRS) for text in named.measured)
         return _located(actual, expected, tensors=named.recipe is None and not of_pairs)
+
+
+def _cyclic(pairs: list[tuple[ArrayView, ArrayView]], table: Table | None) -> list[Finding]:
+    """Return how cyclic features differ, which are no recipe's, of a single pair, or maps whose pairs are all alike."""
+    alike = table is not None and table.source.keys().get("base") == "1"
+    of_pairs = table is None or alike or sum(one.row_size for one, _ in pairs) == 2
+    cycles = cycle_differences(pairs) if of_pairs else []
+    if not any(one.kind == "place" for one in cycles):
+        return cycles
+    few = located(pairs)
+    return reordered(pairs) or cycles if {one.kind for one in few} & {*VAGUE} else few
 
 
 def _numbered_rows(actual: Tabular, expected: Tabular) -> list[Finding]:

@@ -179,3 +179,12 @@ def test_coordinates_of_a_map_are_told(ask):
     x, y = np.meshgrid(np.linspace(-1, 1, 64), np.linspace(-1, 1, 48))
     np.save("coords.npy", np.stack([x, y]).astype("float32"))
     ask("identify", "coords.npy").says("channel 0 goes evenly from -1 to 1 along each row", "along each column")
+
+
+def test_a_map_half_a_turn_away_is_told(ask):
+    right = maps(np.pi / 180)
+    np.savez("theirs.npz", **right)
+    np.savez("mine.npz", **{name: -values if "lon" in name else values for name, values in right.items()})
+    ask("compare", "mine.npz", "theirs.npz").says("sin_lon and cos_lon: cosine and sine have the other sign").never(
+        "rope"
+    )

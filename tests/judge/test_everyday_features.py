@@ -204,3 +204,18 @@ def test_an_array_that_is_not_compared_is_named_where_the_other_is_the_same(ask)
 def test_drawn_numbers_are_told_at_once(ask):
     np.save("learned.npy", (np.random.default_rng(0).normal(size=(512, 768)) * 0.02).astype("float32"))
     ask("identify", "learned.npy").says("drawn from a normal distribution of deviation 0.02").never("sure")
+
+
+def test_a_mask_that_hides_the_diagonal_is_told(ask):
+    keys = np.arange(128) - np.arange(128)[:, None]
+    np.save("mine.npy", np.where(keys < 0, 0, -np.inf).astype("float32"))
+    np.save("theirs.npy", np.where(keys <= 0, 0, -np.inf).astype("float32"))
+    ask("compare", "mine.npy", "theirs.npy").says("differs where query and key are at the same position")
+    ask("identify", "mine.npy").says("0 where the key is before the query (strictly causal)")
+
+
+def test_a_grid_whose_rows_are_flat_is_in_the_same_order(ask):
+    rows = np.random.default_rng(0).normal(size=(240, 16))
+    np.save("flat.npy", rows)
+    np.save("grid.npy", rows.reshape(12, 20, 16))
+    ask("compare", "grid.npy", "flat.npy").says("the values are in the same order").never("random")

@@ -31,7 +31,7 @@ def identify(profile: Profile) -> Iterator[Candidate]:
     changes: NDArray[np.bool_] = np.any(values[:, 1:] != values[:, :-1], axis=0)
     before = changes[at[1:] <= 0]  # the query, which no mask hides; a window has one value too, for all far distances
     shared = not before[before.argmax() :].all()
-    if (values.min() < 0 or values[0, at == 0] != 0) if indexed else (changes.sum() < 2 or not shared):
+    if (values.min() < 0 or (values[0, at == 0] != 0).any()) if indexed else (changes.sum() < 2 or not shared):
         return
 
     def index(option: tuple[str, int, int]) -> Integers:
