@@ -788,7 +788,8 @@ def _positions(name: waves.WaveName, want: Expected) -> Iterator[Finding]:
         return
     ratio = name.step / want.step
     other = abs(ratio - 1) > MAX_STEP_ERROR and count > 1
-    if other and want.start and abs(name.start / want.start / ratio - 1) < MAX_STEP_ERROR:
+    from_zero = name.start == want.start == 0 and want.step != 1
+    if other and (from_zero or (want.start and abs(name.start / want.start / ratio - 1) < MAX_STEP_ERROR)):
         text = f"every position is {factor_text(float(near(float(ratio), MAX_STEP_ERROR)))} times the expected one"
         yield Finding("factor", text)
         return

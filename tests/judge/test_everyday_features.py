@@ -219,3 +219,10 @@ def test_a_grid_whose_rows_are_flat_is_in_the_same_order(ask):
     np.save("flat.npy", rows)
     np.save("grid.npy", rows.reshape(12, 20, 16))
     ask("compare", "grid.npy", "flat.npy").says("the values are in the same order").never("random")
+
+
+def test_positions_that_are_a_thousandth_are_no_share_of_the_rows(ask):
+    np.save("theirs.npy", sinusoid(1001, 64)[::10].astype("float32"))
+    angles = np.outer(np.arange(101) / 100, 10000.0 ** (-np.arange(32) / 32))
+    np.save("mine.npy", np.stack([np.sin(angles), np.cos(angles)], 2).reshape(101, 64).astype("float32"))
+    ask("compare", "mine.npy", "theirs.npy").says("every position is 0.001 times the expected one").never("number")
