@@ -261,10 +261,8 @@ def nerf_points(arrays: Mapping[str, Floats]) -> Iterator[Held]:
             keys = {"bands": str(bands), "coordinates": "given", "points": "FILE"}
             keys |= {"point-axes": str(many)} if many > 1 else {}
             keys |= {"order": order} if order != "in-turn" and many * bands > bands else {}
-            own = (
-                f"FILE is one of the points, which this file lacks: {points_words(angles / np.pi)}, or pi times as far"
-            )
-            yield Held(keys, f"{own} with pi=false", equal=0.0)
+            own = f"FILE is a file of the points, which this one lacks: {points_words(angles / np.pi)}"
+            yield Held(keys, f"{own}, or pi times as far with pi=false")
             return
 
 
