@@ -103,21 +103,20 @@ def identified(table: Tabular, positions: Floats | None = None) -> Identificatio
             return found
         return Identification(None, "unknown", measured=cyclic(table, of_any=True) or statistics_of(table))
     with np.errstate(all="ignore"):  # a file may hold any number
-        which = drawn_words(table) if positions is None else ""
-    if which and random_parts(table, drawn=True) == [ALL]:
+        is_drawn = positions is None and len(table.arrays) == 1 and random_parts(table, drawn=True) == [ALL]
+        which = drawn_words(table) if is_drawn else ""
+    if which:
         texts = f"the values look drawn from {which}", *statistics_of(table)  # the search for a recipe takes seconds
         return Identification(None, "unknown", measured=texts)
     found = identify(table, positions)
     if found.recipe and split_recipe(found.recipe)[1].get("base") == "1" and (same := cyclic(table)):
         return Identification(None, "unknown", measured=same)
-    if not found.recipe and positions is None and (whole := _one_a_row(table)):
-        return whole
     if found.recipe or found.count or positions is not None:  # of an unknown table, all values were compared
         return found
     if any(not array.bytes for array in table.arrays):
         return found
     with np.errstate(all="ignore"):  # a file may hold any number
-        if other := _applied(table) or _in_order(table) or _reread(table):
+        if other := _one_a_row(table) or _applied(table) or _in_order(table) or _reread(table):
             return other
         reasons = tuple(_reasons(table, found))
         if not any(text.startswith("nearly") for text in reasons) and (other := at_positions(table)):
@@ -281,7 +280,7 @@ def _in_order(table: Tabular) -> Identification | None:
 
 
 def _one_a_row(table: Tabular) -> Identification | None:
-    """Return the identification of a table with a row for each value, beside the number of its column or its row."""
+    """Return the identification of a table with a row for each value, and the number of its column or of its row."""
     from pecli.judge.identify import identify
     from pecli.judge.planes import is_large
 

@@ -15,22 +15,24 @@ from pecli.judge.orders import numbered, span
 from pecli.judge.planes import Floats
 from pecli.judge.rows import floats
 from pecli.numbers.decimals import near
+from pecli.numbers.dtypes import REAL
 from pecli.numbers.printing import limit
 from pecli.spec.tabular import Tabular
 from pecli.tables.comparison import Finding
 from pecli.tables.layouts import cosine_sine_pairs
 from pecli.tables.views import ArrayView, view_of
 
-# Columns of cyclic features, of which a wider table has none, the fewest rows and the most values looked at.
+# Most columns that cyclic features have, and the fewest rows and the most values that are looked at.
 MAX_COLUMNS, MIN_ROWS, MAX_VALUES = 64, 6, 1 << 22
 # Radians by which two decimals move an angle; rounding of float64, and of what is less than a digit.
 MAX_GAP, MIN_GAP = 0.01, 1e-5
 # Channels of a map that may be such features, and by how much of their range even coordinates may be off.
 MAX_CHANNELS, MAX_UNEVEN = 16, 1e-5
-# Pairs of which each has a line of its own, and the relative difference of ratios that are one.
+# Most pairs that get a line each, and by how much ratios may differ that are one, relative.
 MAX_LISTED, MAX_RATIO_GAP = 3, 1e-4
-# Share of the rows that a relation of angles must give: where a year begins again, a day may be another one.
-MIN_RELATED = 0.95
+# Fewest different angles that show a factor, and the share of the rows that differ which it must give: where a year
+# begins again, a day may be another one.
+MIN_OTHER, MIN_RELATED = 3, 0.95
 # Share of the rows by which an angle advances alike, if it advances evenly; the others are where a day begins again.
 MIN_EVEN = 0.87
 # Relative difference of the advances of two rows that are alike, as few decimals leave it.
@@ -110,10 +112,8 @@ class Cycle(NamedTuple):
         where = f", the angle jumps at {numbered(self.along, jumps)}" * bool(len(jumps))
         turns = ((k, abs((k + np.pi) % (2 * np.pi) - np.pi)) for k in range(2, 181) if 360 % k == 0)
         degrees = next((k for k, turn in turns if abs(turn - abs(radians)) < MAX_DEGREES_GAP), 0)
-        where += f": {degrees} radians a {self.along}, as of {degrees} degrees that were taken for radians" * bool(
-            degrees
-        )
-        return text + where
+        taken = f": {degrees} radians a {self.along}, as of {degrees} degrees that were taken for radians"
+        return text + where + taken * bool(degrees)
 
 
 class Line(NamedTuple):
@@ -133,16 +133,17 @@ def _flat(plane: Floats) -> list[Line]:
 
 
 def _lines(views: Sequence[ArrayView]) -> dict[str, Line]:
-    """Return the columns of arrays, or the channels of a map, by name or by number; {} of long or many ones."""
+    """Return the columns of arrays, or the channels of a map, by name or by number; {} of many, and of complex ones."""
     if sum(view.rows * view.row_size for view in views) > MAX_VALUES:
+        return {}
+    if any(view.dtype in REAL for view in views):
         return {}
     found = dict[str, Line]()
     for view in views:
         values, shape = floats(view, 0, view.rows), view.plain_shape
         if len(views) == 1 and len(shape) == 3:
-            maps = [
-                [*map(_flat, planes)] for planes in (values.reshape(shape), np.moveaxis(values.reshape(shape), 2, 0))
-            ]
+            first = values.reshape(shape)
+            maps = [[*map(_flat, planes)] for planes in (first, np.moveaxis(first, 2, 0))]
             channels = next((one for one in maps if len(one) <= MAX_CHANNELS and all(len(c) == 1 for c in one)), [])
             found = {f"channel {k}": channel[0] for k, channel in enumerate(channels)}
             continue
@@ -178,7 +179,7 @@ def cyclic(table: Tabular, *, of_any: bool = False) -> tuple[str, ...]:
 
     The same of maps, whose channels are coordinates that rise evenly, sines and cosines of them, or both.
     """
-    if any(array.dtype.startswith("complex") or not array.bytes for array in table.arrays):
+    if any(not array.bytes for array in table.arrays):
         return ()
     lines = _lines([view_of(table, array) for array in table.arrays])
     cycles = [one for pair in _partners(lines) if (one := _cycle(lines, *pair))]
@@ -252,7 +253,7 @@ def _unlike(have: Cycle, want: Cycle) -> Iterator[Finding]:
         unit, radians = want.unit
         in_units = f" ({limit(most / abs(radians), 2)} {unit}s)" if unit == want.along else ""
         text = f"the angles are off by up to {limit(most, 2)} radians{in_units}, unevenly, while cos^2 + sin^2 stays 1"
-        if unit == want.along and most <= abs(radians):
+        if unit == want.along and 2 * most <= abs(radians):
             yield Finding("frequency", f"{text}: positions or times were rounded")
         else:
             yield Finding("place", text)
@@ -291,7 +292,11 @@ def _ratio(have: Cycle, want: Cycle, gap: float) -> tuple[float, float] | None:
     """Return the factor of most angles to the expected ones, and what is added to them; None where there are none.
 
     Expected angles rise from 0 without its end, or up to a turn with it, or on and on from row to row, or have signs.
+    Angles that are equal show no factor, nor do fewer than three others.
     """
+    wrong = np.abs(have.points - want.points) > gap
+    if len(np.unique(np.angle(want.points[wrong]).round(4))) < MIN_OTHER:
+        return None
     turn, found = np.angle(want.points) % (2 * np.pi), list[tuple[bool, float, float, float, float]]()
     zero = np.minimum(turn, 2 * np.pi - turn) <= gap
     signed = np.angle(want.points)
@@ -308,7 +313,7 @@ def _ratio(have: Cycle, want: Cycle, gap: float) -> tuple[float, float] | None:
                 good = off <= max(gap, 4 * float(np.median(off)))
             ratio, start = (guess + float(slope), float(start)) if guess != DEGREES else (guess, 0.0)
             off = np.abs(np.angle(have.points * np.exp(-1j * (ratio * angles + start))))
-            share = float((off <= 2 * gap * max(1.0, ratio)).mean())
-            if share >= MIN_RELATED:
+            share = float((off[wrong] <= 2 * gap * max(1.0, ratio)).mean())
+            if share >= MIN_RELATED and abs(ratio) > MIN_GAP:  # else the angle does not turn
                 found.append((ratio == DEGREES, share, -abs(ratio - 1), ratio, float(np.angle(np.exp(1j * start)))))
     return max(found)[-2:] if found else None

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
-from itertools import chain, product
+from itertools import chain, product, zip_longest
 
 import numpy as np
 
@@ -479,10 +479,10 @@ def at_positions(table: Tabular) -> Identification | None:
 
 
 def _at_stated(table: Tabular, places: Floats) -> Identification | None:
-    """Return the identification by a usual base at stated positions, of which the fastest pairs may turn often."""
+    """Return the identification by a usual base at stated positions, between which fast pairs may turn many times."""
     for text, base in product(WAVES[:6], PUBLISHED_BASES):
         with contextlib.suppress(PecliError):  # of another size
-            if found := _at(table, places, f"{text}{',' if ':' in text else ':'}base={base}"):
+            if not is_large(table) and (found := _at(table, places, f"{text}{',:'[':' not in text]}base={base}")):
                 return replace(found, notes=(*found.notes, "rows are at the positions that were given"))
     return None
 
@@ -555,19 +555,17 @@ def identify_waves(table: Tabular, stated: Integers | None = None) -> Identifica
                 zero = f"{numbered_are('row', np.arange(filled, read[0].rows))} zero"
                 found = replace(found, notes=(zero, *found.notes))
             if found is not None and found.recipe is not None:
-                others = [plane for plane in every if plane.array.name in found.arrays and plane not in group]
-                shares = [_share_of_copy(plane, group) for plane in others]
-                if min(shares, default=1.0) < MIN_EXPLAINED:
+                shares = _shares_of_copies(every, group)
+                if min(shares) < MIN_EXPLAINED:
                     text = f"{UNLIKE}; the first is {found.recipe}"
                     return replace(NONE, measured=(text,), arrays=found.arrays)
-                if min(shares, default=1.0) < 1.0:
-                    where = numbered("batch index", 1 + np.flatnonzero(np.array(shares) < 1.0))
+                if min(shares) < 1.0:
+                    where = numbered("batch index", np.flatnonzero(np.array(shares) < 1.0))
                     note = f"{where} differ{'s' * (len(shares) - shares.count(1.0) == 1)} in few values from the first"
-                    equal = (found.equal or 0.0) * float(np.mean([1.0, *shares]))
+                    equal = (found.equal or 0.0) * float(np.mean(shares))
                     found = replace(found, confidence="likely", equal=equal, notes=(note, *found.notes))
-                elif len(others) > len(found.arrays):
-                    many = len(others) // len(found.arrays) + 1
-                    found = replace(found, notes=(*found.notes, COPIES.format(many)))
+                elif len(shares) > 1:
+                    found = replace(found, notes=(*found.notes, COPIES.format(len(shares))))
                 found = replace(found, notes=((EXCHANGED,) if transposed else ()) + found.notes)
                 return _others(found, table)
             unknown = unknown if transposed or (unknown and unknown.measured) else found or unknown
@@ -584,13 +582,21 @@ def _filled_rows(group: tuple[Plane, ...]) -> int:
     return rows
 
 
-def _share_of_copy(plane: Plane, group: Sequence[Plane]) -> float:
-    """Return the share of a plane's values that equal those of the same array and part in a group."""
-    one = next((one for one in group if (one.name, one.part) == (plane.name, plane.part)), None)
-    if one is None:
+def _shares_of_copies(every: Sequence[Plane], group: Sequence[Plane]) -> list[float]:
+    """Return the share of the values of each copy, as in a batch, that equal those of a group of planes."""
+    names, found = [plane.name for plane in group], list[list[float]]()
+    for k, one in enumerate(group):
+        copies = [plane for plane in every if plane.name == one.name]
+        copies = copies[names[:k].count(one.name) :: names.count(one.name)]  # of a stack, cosines and sines in turn
+        found.append([_share_equal(plane, one) for plane in copies])
+    return [min(shares) for shares in zip_longest(*found, fillvalue=1.0)]
+
+
+def _share_equal(plane: Plane, other: Plane) -> float:
+    if plane is other:
         return 1.0
     blocks = in_blocks(0, plane.rows, COPY_VALUES // plane.width)
-    equal = sum(np.count_nonzero(plane.stored(at.start, at.stop) == one.stored(at.start, at.stop)) for at in blocks)
+    equal = sum(np.count_nonzero(plane.stored(at.start, at.stop) == other.stored(at.start, at.stop)) for at in blocks)
     return float(equal / (plane.rows * plane.width))
 
 

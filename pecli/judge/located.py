@@ -649,7 +649,8 @@ def _candidates(y: Floats, x: Floats, near: float, stored: str) -> Changes:
         if (top := float(np.rint(np.abs(y).max() / size))) > 1 and (y == np.rint(y)).all():
             text = f"{{}} are {factor_text(top)} times the expected ones, rounded to whole numbers"
             yield RowChange("factor", text, lambda v: v * top, half=0.5)
-    slope, added = np.polyfit(x, y, 1)
+    differ = np.ptp(x) > near + 2.0**-26 * size  # else any line fits
+    slope, added = np.polyfit(x, y, 1) if differ else (0.0, 0.0)
     if near > 0 and abs(slope) > near and abs(slope - 1) > near and abs(added) > near:
         sign = "plus" if added > 0 else "minus"
         text = f"{{}} are {slope:.6g} times the expected ones {sign} {abs(added):.6g}"

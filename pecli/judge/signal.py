@@ -479,7 +479,8 @@ def wave_groups(planes: Sequence[Plane]) -> Iterator[tuple[Plane, ...]]:
     both = [by_name[name][0] for name in pair or by_name]
     if _are_pair(both):
         yield tuple(both)
-    for name, own in by_name.items():
+    for name, every in by_name.items():
+        own = every[:2] if every[0].part else every  # real and imaginary parts of the first of several copies
         if name in pair and _are_pair(both):
             continue
         if _are_pair(own):

@@ -204,9 +204,8 @@ class ConfigReading:
         if self.default in layers:
             fixed = [name for name, layer in layers.items() if layer.encoding not in ("none", "learned")]
             others = " or ".join(name for name in fixed if name != self.default)
-            note = f"the {self.default}'s positions are taken" + f": --layer-type {others} for the other's" * bool(
-                others
-            )
+            note = f"the {self.default}'s positions are taken"
+            note += f": --layer-type {others} for the other's" * bool(others)
             return self._as(replace(layers[self.default], chosen=note), encoding)
         positional = {name: layer for name, layer in layers.items() if layer.encoding != "none"} or layers
         if encoding is not None and not fitting:

@@ -188,3 +188,17 @@ def test_a_map_half_a_turn_away_is_told(ask):
     ask("compare", "mine.npz", "theirs.npz").says("sin_lon and cos_lon: cosine and sine have the other sign").never(
         "rope"
     )
+
+
+def test_two_angles_show_no_factor(ask):
+    want = np.r_[np.zeros(49), 1]
+    write("mine.csv", features({"a": 1.5 * want}))
+    write("theirs.csv", features({"a": want}))
+    ask("compare", "mine.csv", "theirs.csv").says("a_sin[49] is").never("degrees", "times")
+
+
+def test_scattered_hours_that_are_off_were_not_rounded(ask):
+    later = np.where(np.arange(len(hour)) % 7 == 3, hour + 1, hour)
+    write("mine.csv", features({**CALENDAR, "hour": turns(later, 24)}))
+    write("theirs.csv", features(CALENDAR))
+    ask("compare", "mine.csv", "theirs.csv").says("unevenly").never("were rounded")

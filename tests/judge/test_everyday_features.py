@@ -226,3 +226,26 @@ def test_positions_that_are_a_thousandth_are_no_share_of_the_rows(ask):
     angles = np.outer(np.arange(101) / 100, 10000.0 ** (-np.arange(32) / 32))
     np.save("mine.npy", np.stack([np.sin(angles), np.cos(angles)], 2).reshape(101, 64).astype("float32"))
     ask("compare", "mine.npy", "theirs.npy").says("every position is 0.001 times the expected one").never("number")
+
+
+@pytest.mark.parametrize("kind", ["pair", "complex"])
+def test_a_spoilt_copy_of_a_rotary_cache_has_its_number(ask, kind):
+    angles = np.outer(np.arange(40), 10000.0 ** (-np.arange(16) / 16))
+    cos, sin = (np.stack([f(angles)] * 4) for f in (np.cos, np.sin))
+    for name, value in (("equal", None), ("spoilt", 9)):
+        own = sin.copy()
+        if value:
+            own[2, 3, 3] = value
+        pair = {"cos": cos.astype("float32"), "sin": own.astype("float32")}
+        np.savez(f"{name}.npz", **(pair if kind == "pair" else {"cis": (cos + 1j * own).astype("complex64")}))
+    ask("identify", "equal.npz").says("rope:dim=32", "4 equal copies").never("alone")
+    ask("identify", "spoilt.npz").says("rope:dim=32", "batch index 2 differs in few values").never("sure", "alone")
+
+
+def test_empty_and_complex_arrays_are_no_crash(ask):
+    np.savez("empty.npz", a=np.zeros(0, int), b=np.zeros(0))
+    ask("identify", "empty.npz").ends(0)
+    draw = np.random.default_rng(0)
+    for name in ("mine.npy", "theirs.npy"):
+        np.save(name, draw.normal(size=(8, 5, 4)) + 1j * draw.normal(size=(8, 5, 4)))
+    ask("compare", "mine.npy", "theirs.npy").ends(1)

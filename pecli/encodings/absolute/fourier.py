@@ -160,9 +160,9 @@ FACTORS = {
 MAX_OFF = 1e-3
 
 
-# Pairs and rows by which drawn numbers are told from a series, and the shortest side of a grid.
+# Fewest pairs and rows that show drawn numbers, and the shortest side of a grid.
 MIN_DRAWN, MIN_SIDE = 8, 4
-# Deviation of the angles from place to place, in radians, from which many are more than half a turn.
+# Deviation of the angles from place to place, in radians; above it, many are more than half a turn.
 MAX_TURN = 1.2
 # Rows that are compared with those of a grid before its name is given.
 MAX_TRIED = 256

@@ -260,9 +260,9 @@ def nerf_points(arrays: Mapping[str, Floats]) -> Iterator[Held]:
         if (apart.max(axis=(0, 1)) < MAX_DOUBLING * doubled).all() and np.ptp(angles) > MAX_OFF:
             keys = {"bands": str(bands), "coordinates": "given", "points": "FILE"}
             keys |= {"point-axes": str(many)} if many > 1 else {}
-            keys |= {"order": order} if order != "in-turn" and many * bands > bands else {}
+            keys |= {"order": order} if order != "in-turn" else {}
             own = f"FILE is a file of the points, which this one lacks: {points_words(angles / np.pi)}"
-            yield Held(keys, f"{own}, or pi times as far with pi=false")
+            yield Held(keys, f"{own}, if none is outside -1 to 1, or pi times as far with pi=false")
             return
 
 
