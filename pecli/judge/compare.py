@@ -358,7 +358,8 @@ def _each_alone(table: Tabular) -> tuple[str, ...]:
 
 def _recipe_of_half(table: Tabular) -> str | None:
     """Return the recipe of the last or the first half of the rows, such as those behind padding, from position 0."""
-    from pecli.judge.identify import ANGLES, MIN_SURE_ROWS, identify
+    from pecli.judge.description import ANGLES
+    from pecli.judge.identify import MIN_SURE_ROWS, identify
     from pecli.judge.planes import is_large
 
     if (

@@ -27,6 +27,9 @@ MAX_ULP_NAMED = 64
 # What several tables in one array are called.
 COPIES, UNLIKE = "{} equal copies of one table, as of a batch", "tables of a batch that differ from each other"
 
+# What is said of angles, and how those that stand twice are arranged.
+ANGLES = "angles in radians, not reduced"
+TWICE = {"half": "half-split", "interleaved": "interleaved"}
 
 MAX_RECIPE = 160  # characters of a recipe in a sentence
 MAX_ROOT = 1024  # whose square root a factor may be: the width of a head or of a model

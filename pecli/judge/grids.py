@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 
 from pecli.encodings.shared.grids import Lattice
 from pecli.engine import FrequencySet, fill
-from pecli.judge.description import COPIES, UNLIKE, BlockDifferences, Identification, Tally
+from pecli.judge.description import ANGLES, COPIES, TWICE, UNLIKE, BlockDifferences, Identification, Tally
 from pecli.judge.orders import numbered
-from pecli.judge.planes import EPSILON, Floats, Integers, Plane, exchanged, rounded, unit
+from pecli.judge.planes import EPSILON, Floats, Integers, Plane, exchanged, is_large, rounded, unit
 from pecli.judge.signal import (
     ALL,
     MAX_DEPARTURE,
@@ -40,11 +40,13 @@ from pecli.judge.signal import (
 from pecli.judge.waves import LOW_TYPES, library_units, origin_of, plan_of
 from pecli.numbers.blocks import in_blocks
 from pecli.numbers.decimals import number_text, shortest
+from pecli.numbers.printing import limit
 from pecli.spec.catalogue import CATALOGUE
 from pecli.spec.measured import Axes, GridAxis, Named, Pairs
 from pecli.spec.plans import Waves
 from pecli.spec.recipe import Recipe, join_recipe
-from pecli.spec.tabular import Array, Tabular
+from pecli.spec.tabular import Array, InMemory, Tabular
+from pecli.tables.sources import read_source
 
 Complex = NDArray[np.complex128]
 
@@ -305,8 +307,17 @@ def _groups(z: Complex, rows: Integers, dtype: str) -> list[list[int]]:
         patterns.setdefault(changed[:, k].tobytes(), []).append(k)
     if len(patterns) > 4 * MAX_AXES:
         return []
-    groups = [own for own in patterns.values() if len(own) > 1] or list(patterns.values())
-    shown = [levels_of(z[:, own[:MAX_KEYS]]) for own in groups]
+    groups, shown = list[list[int]](), list[tuple[Integers, Integers]]()
+    every = [own for own in patterns.values() if len(own) > 1] or list(patterns.values())
+    for own in sorted(every, key=lambda own: -int(changed[:, own[0]].sum())):
+        points = z[:, own]
+        ends = ((k, points[first], level) for k, (level, first) in enumerate(shown))  # half turns, the same at both
+        of = next((k for k, one, level in ends if (one[0] == one[-1]).all() and (points == one[level]).all()), -1)
+        if of < 0:
+            groups.append(own)
+            shown.append(levels_of(z[:, own[:MAX_KEYS]]))
+        else:
+            groups[of] += own
     left = set(np.flatnonzero(changed.any(axis=0)).tolist()) - {k for own in groups for k in own}
     for k in sorted(left, key=lambda k: -int(changed[:, k].sum())):
         same = [float((z[:, k] == z[first, k][level]).mean()) for level, first in shown]
@@ -409,7 +420,8 @@ def _measured_axis(z: Complex, dtype: str, columns: Integers) -> tuple[GridAxis,
     every = signal._replace(unit=unit, rows=np.arange(len(z)))
     places = positions_in_steps(every, signal.steps, signal.phases)
     near = np.rint(places)
-    if not np.abs(places - near).max() <= 0.3 or len(np.unique(near)) < len(z):  # NaN is not
+    is_even = run == slice(0, len(z))  # without a jump, though the slowest pair may turn more than once
+    if is_even or not np.abs(places - near).max() <= 0.3 or len(np.unique(near)) < len(z):  # NaN is not
         near = np.arange(len(z), dtype=float) - signal.reference
     errors = signal.errors
     if dtype == "float16":  # below its smallest normal number sines of slow pairs have no relative precision
@@ -479,6 +491,8 @@ MAX_EXACT_ULP = 1.01
 MAX_ZERO = 2.0**-48
 # Share of the slack that float32 leaves at least: a quarter of half a unit of the largest angle.
 MIN_SINGLE = 2.0**-31
+# Largest error of an angle, in units in the last place of the largest one in float32.
+MAX_ANGLE_ULP = 8
 # Values compared at once.
 BLOCK_VALUES = 1 << 20
 
@@ -556,7 +570,8 @@ class PlannedPairs(NamedTuple):
                 periods = step(step(np.array(base)) ** step(np.log(w.max() / w) / np.log(base)))
                 angles = step(step(step(values) * w.max())[:, None] / periods)
             made = [wave(angles) * self.magnitude[own] for wave in (np.cos, np.sin)]
-            return [rounded(np.where(np.abs(values) < MAX_ZERO, 0.0, values), dtype) for values in made]
+            zero = np.maximum(MAX_ZERO, MAX_ZERO / 16 * np.abs(angles))
+            return [rounded(np.where(np.abs(values) < zero, 0.0, values), dtype) for values in made]
         axis, made = self.plan.axes[number], []
         for band in self.plan.bands:  # which NumPy does not round correctly
             if band.axis == number:
@@ -624,6 +639,32 @@ def identify_grid(table: Tabular) -> Identification | None:
         if grid is None or len(axes) < 2 or not np.isfinite([axis.origin for axis in axes]).all():
             return None
         return Identification(None, "unknown", measured=tuple(measured_words(grid)), usual=tuple(_usual(grid)))
+
+
+def identify_angles(table: Tabular) -> Identification | None:
+    """Return the identification of the angles of a table over several axes, once or twice each; else None."""
+    (array, *more) = table.arrays or (None,)
+    if array is None or more or len(array.shape) < 2 or is_large(table) or array.dtype not in ("float32", "float64"):
+        return None
+    whole = table.read(array.name).astype(np.float64).reshape(-1, array.shape[-1])
+    layout, columns, _ = next(copies(whole), ("", np.s_[:], None))
+    angles = whole[:, columns]
+    if not np.isfinite(angles).all() or np.abs(angles).max(initial=0) <= 1:
+        return None
+    points = {part: wave(angles).astype(np.float32) for part, wave in (("cos", np.cos), ("sin", np.sin))}
+    found = identify_grid(InMemory(points))
+    if found is None or found.recipe is None:
+        return None
+    recipe = f"{found.recipe},layout=angles" + f",dtype={array.dtype}" * (array.dtype != "float32")
+    exact = read_source(recipe).open().read("angles").reshape(angles.shape)
+    off, most = np.abs(angles - exact), MAX_ANGLE_ULP * EPSILON["float32"] * float(np.abs(angles).max())
+    if off.max() > most:
+        return None
+    notes = (ANGLES, *(f"each angle stands twice ({word})" for key, word in TWICE.items() if key == layout))
+    notes += (f"every angle is within {limit(float(off.max()), 2)} of the exact one",) * bool(off.any())
+    arithmetic, equal = "float32" if off.any() else "exact", float((off == 0).mean())
+    return Identification(recipe, found.confidence, float(off.max()), equal, arithmetic, notes, (), whole.size,
+                          (array.name,))  # fmt: skip
 
 
 def _usual(grid: Grid) -> Iterator[str]:

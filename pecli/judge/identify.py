@@ -16,9 +16,18 @@ from pecli.errors import BadParameter, PecliError
 from pecli.formats.decimals import digits_text, how_printed, printed_digits
 from pecli.judge import waves
 from pecli.judge.biases import BY_DISTANCE, identify_bias, recipe_text
-from pecli.judge.description import COPIES, MAX_ULP_NAMED, UNLIKE, Identification, Tally, statistics_of
+from pecli.judge.description import (
+    ANGLES,
+    COPIES,
+    MAX_ULP_NAMED,
+    TWICE,
+    UNLIKE,
+    Identification,
+    Tally,
+    statistics_of,
+)  # fmt: skip
 from pecli.judge.frequencies import BASES, MAX_FREQUENCY_DIGITS, MIN_PAIRS, identify_vector
-from pecli.judge.grids import JOINED, MAX_AXES, identify_grid
+from pecli.judge.grids import JOINED, MAX_AXES, identify_angles, identify_grid
 from pecli.judge.located import PHASE_ERROR
 from pecli.judge.orders import match, numbered, numbered_are
 from pecli.judge.planes import (
@@ -243,7 +252,7 @@ MAX_SLOWER = 100
 # Values of a copy, as in a batch, that are compared at once.
 COPY_VALUES = 1 << 18
 PAIRS = "cosines and sines"
-ANGLES, EXCHANGED = "angles in radians, not reduced", "rows and columns are exchanged"
+EXCHANGED = "rows and columns are exchanged"
 NUMBERED = "column 0 numbers the rows and was left out"
 NONE = Identification(None, "unknown")
 # Fitted digits by which another name of the same values may be longer and be listed, as a sinusoid's for a cache.
@@ -315,7 +324,7 @@ def _identified(table: Tabular, positions: Floats | None = None) -> Identificati
         of_pairs |= found is not None and is_large(table) and any(text.startswith(PAIRS) for text in found.measured[:1])
         if of_pairs and unknown and (rule is identify_grid or unknown.nearly > MIN_SAMPLED):
             break  # cosines and sines are no bias
-    if (found := _of_arrays(table) or _of_batch(table)) is not None:
+    if (found := _of_arrays(table) or _of_batch(table) or identify_angles(table)) is not None:
         return found
     others = {
         "the array is one row of the table": _as_rows(table), JOINED[0]: _of_matrices(table),
@@ -805,7 +814,7 @@ def structure_notes(name: waves.WaveName) -> Iterator[str]:
     if measured.reading.is_angles:
         yield ANGLES
     if measured.reading.is_angles and measured.reading.layout != "angles":
-        yield f"each angle stands twice ({'half-split' if measured.reading.layout == 'angles-half' else 'interleaved'})"
+        yield f"each angle stands twice ({TWICE[measured.reading.layout.removeprefix('angles-')]})"
     yield from _units(float(name.step))
     if measured.pairs.count == 1 and name.step != 1:
         yield f"one turn takes {2 * np.pi / abs(measured.pairs.steps[0]):.6g} rows"

@@ -6,13 +6,17 @@ import numpy as np
 import pytest
 
 from pecli.judge.compare import compare
+from pecli.judge.description import ANGLES
 from pecli.judge.grid_differences import grid_differences
 from pecli.judge.grids import identify_grid
+from pecli.judge.identify import identify
+from pecli.spec.tabular import InMemory
 from pecli.tables.comparison import compare_tables
 from pecli.tables.foreign import table_of
 from pecli.tables.table import Table
 
 F32 = np.float32
+PIXEL = "rope2d:dim=64,grid=16x16,series=pixel,coordinates=corners,max-resolution=64"
 
 
 # tables in plain NumPy ----------------------------------------------------------------------------
@@ -40,6 +44,13 @@ def angles(coordinates, widths, base=10000.0, kind=F32):
         c.astype(kind)[:, None] * frequencies(d // 2, base, kind) for c, d in zip(coordinates, widths, strict=True)
     ]
     return np.concatenate(parts, 1)
+
+
+def pixels(h, w, count, top, spaced=np.linspace):
+    """Angles of lucidrains' and timm's pixel series: coordinates from -1 to 1, frequencies up to half the top."""
+    f = (spaced(1, top / 2, count) * np.pi).astype(F32)
+    y, x = (np.linspace(-1, 1, n, dtype=F32)[c] for n, c in zip((h, w), places(h, w), strict=True))
+    return np.concatenate([y[:, None] * f, x[:, None] * f], 1)
 
 
 def pair(angle, layout="split", kind=F32):
@@ -123,6 +134,15 @@ NAMED = {
     "rope2d:dim=64,grid=6x10,axis-order=xy": lambda: pair(angles(places(6, 10)[::-1], (32, 32))),
     "rope2d:dim=64,grid=5x7,first=1": lambda: pair(angles([c + 1 for c in places(5, 7)], (32, 32))),
     "rope2d:dim=64,grid=6x10,base=100": lambda: pair(angles(places(6, 10), (32, 32), 100.0)),
+    "rope2d:dim=32,grid=14x14,series=pixel,coordinates=corners,max-resolution=10,layout=interleaved": lambda: pair(
+        pixels(14, 14, 8, 10), "interleaved"
+    ),
+    "rope2d:dim=32,grid=32x32,series=pixel,coordinates=corners,max-resolution=256": lambda: pair(
+        pixels(32, 32, 8, 256)
+    ),
+    "rope2d:dim=64,grid=14x16,series=pixel-log,coordinates=corners": lambda: pair(
+        pixels(14, 16, 16, 224, np.geomspace)
+    ),
     FLUX: lambda: pair(angles([np.zeros(192), *places(12, 16)], (16, 56, 56), kind=np.float64), "interleaved"),
     "rope-axes:axes=44+42+42,grid=3x4x5": lambda: pair(angles(places(3, 4, 5), (44, 42, 42), kind=np.float64)),
     "rope-axes:axes=16+24+24,grid=3x4x6,layout=interleaved": lambda: pair(
@@ -149,6 +169,27 @@ NAMED = {
 def test_tables_of_libraries_are_named_with_certainty(recipe):
     found = told(**NAMED[recipe]())
     assert (found.recipe, found.confidence, found.notes) == (recipe, "sure", ())
+
+
+def test_exact_half_turns_at_both_ends_of_a_side_are_one_axis():
+    exact = Table.parse(PIXEL)
+    found = told(**{array.name: exact.read(array.name) for array in exact.arrays})
+    assert (found.recipe, found.confidence, found.arithmetic) == (PIXEL, "sure", "exact")
+
+
+@pytest.mark.parametrize(("recipe", "made"), [
+    ("rope2d:dim=80,grid=16x24,merge=2", lambda: angles(merged(16, 24), (40, 40))),
+    ("rope2d:dim=64,grid=6x10", lambda: angles(places(6, 10), (32, 32))),
+    ("rope2d:dim=32,grid=14x14,series=pixel,coordinates=corners,max-resolution=10", lambda: pixels(14, 14, 8, 10)),
+    ("rope-axes:axes=16+24+24,grid=3x4x6", lambda: angles(places(3, 4, 6), (16, 24, 24))),
+])  # fmt: skip
+def test_the_angles_of_a_grid_are_named(recipe, made):
+    values = made()
+    found = identify(InMemory({"freqs": values}))
+    assert (found.recipe, found.confidence, found.notes[0]) == (f"{recipe},layout=angles", "sure", ANGLES)
+    twice = identify(InMemory({"freqs": np.repeat(values, 2, axis=1)}))
+    assert (twice.recipe, twice.notes[1]) == (found.recipe, "each angle stands twice (interleaved)")
+    assert identify(InMemory({"freqs": values + F32(0.5)})).recipe is None
 
 
 @pytest.mark.parametrize("recipe", [VISION, FLUX, "sincos2d:dim=64,grid=6x8,shift=1", "rope2d:dim=64,grid=6x10", QWEN2])

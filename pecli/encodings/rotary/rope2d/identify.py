@@ -12,8 +12,11 @@ import numpy as np
 
 from pecli.encodings.shared.identify_grids import Coordinates, by_base, two_sides
 from pecli.numbers.decimals import digits, number_text, shortest
+from pecli.numbers.rounding import Integers
 from pecli.spec.measured import Axes, Named
 
+# Share of a turn by which the first pair of the pixel series may be off, and radians by which float32 leaves a step.
+MAX_TURN_GAP, MAX_STEP_GAP = 0.01, 2.0**-20
 # Digits of a first coordinate that somebody chose.
 MAX_FIRST_DIGITS = 3
 
@@ -39,6 +42,27 @@ def identify(axes: Axes) -> Iterator[Named]:
         even_odd = {a: (2 * place[s] + (s == columns)) / m for s, a in by_side.items()}
         for more, exponents in (({}, half), ({"series": "even-odd"}, even_odd)):
             yield from by_base(axes, exponents, _coordinates(axes, sides, by_side), {**keys, **more}, table=axes.table)
+        yield from _pixels(axes, sides, by_side, place, keys)
+
+
+def _pixels(
+    axes: Axes, sides: tuple[int, ...], by_side: Mapping[int, int], place: Mapping[int, Integers], keys: dict[str, str]
+) -> Iterator[Named]:
+    """Yield the pixel series, whose first pair turns once from corner to corner and whose second shows the others."""
+    side, number = next(iter(by_side.items()))
+    pairs, gaps, last = axes.axes[number].pairs, sides[side] - 1, axes.count // 2 - 1
+    if last < 1 or place[side][:2].tolist() != [0, 1] or abs(pairs.steps[0] * gaps / (2 * math.pi) - 1) > MAX_TURN_GAP:
+        return
+    step, off = pairs.steps[1], pairs.slack(pairs.steps)[1] + MAX_STEP_GAP
+    ends = [(step + sign * off) * gaps / (2 * math.pi) for sign in (-1, 1)]
+    tops = {"pixel": [1 + last * (f - 1) for f in ends], "pixel-log": [f**last for f in ends]}
+    for word, (low, high) in tops.items():
+        size = shortest(2 * low, 2 * high) if 1 < low <= high else Decimal(0)
+        own = {"series": word, "coordinates": "corners"} | (
+            {} if size == 224 else {"max-resolution": number_text(size)}
+        )
+        if size:
+            yield Named({**keys, **own}, np.empty(0), fitted=digits(size) / 2, table=axes.table)
 
 
 def _coordinates(axes: Axes, sides: tuple[int, ...], by_side: Mapping[int, int]) -> Iterator[Coordinates]:
