@@ -107,10 +107,10 @@ def difference_view(found: Comparison, names: tuple[str, str], *, every: bool = 
     kind = next((one.kind for one in found.findings if one.text == cause), "place")
     other = [one for one in found.arrays if one.shapes[0] != one.shapes[1]]
     moved = bool(other and found.total.max_abs > MAX_ROUNDING and kind not in ("place", "shape"))
-    if moved:
+    if moved and kind != "transposed":
         shapes = dict.fromkeys(" against ".join(map(shape_text, one.shapes)) for one in other)
         reasons += [f"the shapes are {'; '.join(shapes)}"]
-    elif first != found.verdict:
+    elif first != found.verdict and not moved:
         dtypes = {dtype for array in found.arrays for dtype in array.dtypes}
         kind = f" {dtypes.pop()} values" if len(dtypes) == 1 else " values"
         reasons.append(found.verdict.removeprefix("different: ").replace(" values", kind, 1))

@@ -235,7 +235,7 @@ def _as_bits(actual: Tabular, expected: Tabular) -> list[Finding]:
             continue
         findings = explain(other, expected, compare_tables(other, expected))
         if not {one.kind for one in findings} & {"place", *OTHER}:
-            return [Finding("bytes", text), *map(_without_tolerance, findings)]
+            return [Finding("bytes", text), *(_without_tolerance(one) for one in findings if one.kind != "type")]
     return []
 
 
@@ -668,7 +668,8 @@ def _located(actual: Tabular, expected: Tabular, *, tensors: bool = False) -> li
     own = identify(actual) if same and not named else None
     if named := named or _scaled_positions(own, expected) or other_frequencies(actual, expected):
         return named
-    if own is None:
+    others = as_other_types(actual) if actual.arrays[0].dtype in LOW_TYPES and own and own.recipe is None else ()
+    if own is None or any(identify(other).confidence == "sure" for _, other in others):
         return _as_bits(actual, expected) or findings
     if own.recipe is None or own.confidence == "unknown":
         return [*[Finding("random", TRAINED)] * (is_trained(actual) and not is_trained(expected)), *findings]

@@ -20,7 +20,7 @@ from pecli.encodings.shared.grids import Lattice
 from pecli.engine import FrequencySet, fill
 from pecli.judge.description import ANGLES, COPIES, TWICE, UNLIKE, BlockDifferences, Identification, Tally
 from pecli.judge.orders import numbered
-from pecli.judge.planes import EPSILON, Floats, Integers, Plane, exchanged, is_large, rounded, unit
+from pecli.judge.planes import EPSILON, Floats, Integers, Plane, exchanged, is_large, only_array, rounded, unit
 from pecli.judge.signal import (
     ALL,
     MAX_DEPARTURE,
@@ -643,8 +643,8 @@ def identify_grid(table: Tabular) -> Identification | None:
 
 def identify_angles(table: Tabular) -> Identification | None:
     """Return the identification of the angles of a table over several axes, once or twice each; else None."""
-    (array, *more) = table.arrays or (None,)
-    if array is None or more or len(array.shape) < 2 or is_large(table) or array.dtype not in ("float32", "float64"):
+    array = only_array(table)
+    if array is None or len(array.shape) < 2 or is_large(table) or array.dtype not in ("float32", "float64"):
         return None
     whole = table.read(array.name).astype(np.float64).reshape(-1, array.shape[-1])
     layout, columns, _ = next(copies(whole), ("", np.s_[:], None))

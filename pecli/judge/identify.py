@@ -40,6 +40,7 @@ from pecli.judge.planes import (
     is_masked,
     is_wide,
     is_zero,
+    only_array,
     planes_of,
     rows_of,
 )  # fmt: skip
@@ -328,9 +329,8 @@ def _identified(table: Tabular, positions: Floats | None = None) -> Identificati
         return found
     others = {
         "the array is one row of the table": _as_rows(table), JOINED[0]: _of_matrices(table),
-        "the array was reshaped, the values are in the same order": _reshaped(table),
         NUMBERED: without_numbers(table), ALONG_FIRST: along_first(table),
-        EXCHANGED: _exchanged_pair(table), **along_second(table),
+        EXCHANGED: _exchanged_pair(table), **along_second(table), **_reshaped(table),
     }  # fmt: skip
     for note, rows in others.items():
         found = None if rows is None else identify_waves(rows)
@@ -362,8 +362,8 @@ def _of_arrays(table: Tabular) -> Identification | None:
 
 def _of_batch(table: Tabular) -> Identification | None:
     """Return the identification of the first of equal grids along a leading axis; None of any other array."""
-    (array, *more) = table.arrays or (None,)
-    if array is None or more or len(array.shape) != 4 or array.shape[0] < 2 or is_large(table):
+    array = only_array(table)
+    if array is None or len(array.shape) != 4 or array.shape[0] < 2 or is_large(table):
         return None
     first, *others = table.read(array.name)
     found = identify_grid(InMemory({array.name: first})) if all(np.array_equal(first, one) for one in others) else None
@@ -390,18 +390,17 @@ def _exchanged_pair(table: Tabular) -> Tabular | None:
 
 def along_first(table: Tabular) -> Tabular | None:
     """Return the table along the first axis of an array that is the same at each index of the second; else None."""
-    if len(table.arrays) != 1 or is_large(table) or len(table.arrays[0].shape) != 3 or 1 in table.arrays[0].shape[:2]:
+    array = only_array(table)
+    if array is None or is_large(table) or len(array.shape) != 3 or 1 in array.shape[:2]:
         return None
-    values = table.read(table.arrays[0].name)
-    return InMemory({table.arrays[0].name: values[:, 0]}) if (values == values[:, :1]).all() else None
+    values = table.read(array.name)
+    return InMemory({array.name: values[:, 0]}) if (values == values[:, :1]).all() else None
 
 
 def _of_matrices(table: Tabular) -> Tabular | None:
     """Return the cosines and sines of rotation matrices (.., n, m, 2, 2); None where an array holds no such ones."""
-    if len(table.arrays) != 1:
-        return None
-    (array,) = table.arrays
-    if len(array.shape) < 4 or array.shape[-2:] != (2, 2) or array.dtype not in EPSILON:
+    array = only_array(table)
+    if array is None or len(array.shape) < 4 or array.shape[-2:] != (2, 2) or array.dtype not in EPSILON:
         return None
     (a, b), (c, d) = np.moveaxis(floats(table.read(array.name), array.dtype), (-2, -1), (0, 1))
     return InMemory({"cos": a, "sin": c}) if (a == d).all() and (b == -c).all() else None
@@ -409,8 +408,8 @@ def _of_matrices(table: Tabular) -> Tabular | None:
 
 def along_second(table: Tabular) -> dict[str, Tabular]:
     """Return the sines and cosines of an array (n, 2, d), as Flax holds them, with words on it; {} of any other."""
-    (array, *more) = table.arrays or (None,)
-    if array is None or more or len(array.shape) != 3 or array.shape[1] != 2 or is_large(table):
+    array = only_array(table)
+    if array is None or len(array.shape) != 3 or array.shape[1] != 2 or is_large(table):
         return {}
     a, b = np.moveaxis(floats(table.read(array.name), array.dtype), 1, 0)
     first, other = ("cosines", "sines") if np.abs(a[0]).sum() > np.abs(b[0]).sum() else ("sines", "cosines")
@@ -420,8 +419,8 @@ def along_second(table: Tabular) -> dict[str, Tabular]:
 
 def without_numbers(table: Tabular) -> Tabular | None:
     """Return a matrix without its first column, which numbers the rows; None where it does not."""
-    (array, *more) = table.arrays or (None,)
-    if array is None or more or len(array.shape) != 2 or array.shape[1] < 3 or is_large(table):
+    array = only_array(table)
+    if array is None or len(array.shape) != 2 or array.shape[1] < 3 or is_large(table):
         return None
     values = table.read(array.name)
     first = floats(values[:, 0], array.dtype)
@@ -535,15 +534,21 @@ def _first_pair_positions(table: Tabular, recipe: Table) -> Integers | None:
     return places if uneven and apart.min(axis=1).max() < MAX_TURN_GAP and np.hypot(sin, cos).min() > 0.9 else None
 
 
-def _reshaped(table: Tabular) -> Tabular | None:
-    """Return an array with as many rows as it has columns and the other way round; None of other or large tables."""
-    if len(table.arrays) != 1 or is_large(table):
-        return None
-    (array,) = table.arrays
-    shape = [side for side in array.shape if side != 1]
-    if len(shape) != 2 or shape[0] == shape[1]:
-        return None
-    return InMemory({array.name: table.read(array.name).reshape(shape[::-1])})
+def _reshaped(table: Tabular) -> dict[str, Tabular]:
+    """Return the values of an array in other rows, with words on it: of one long row, those from position 0 on."""
+    array = only_array(table)
+    if array is None or is_large(table) or array.dtype not in EPSILON:
+        return {}
+    shape, values = [side for side in array.shape if side != 1], table.read(array.name)
+    if len(shape) == 2 and shape[0] != shape[1]:
+        rows = values.reshape(shape[::-1])
+        return {"the array was reshaped, the values are in the same order": InMemory({array.name: rows})}
+    first = floats(values.ravel()[:MAX_WIDTH], array.dtype)
+    width = int(np.argmin((first == 0) | (first == 1)))  # of position 0
+    if len(shape) != 1 or width < 2 * MIN_PAIRS or shape[0] % width or shape[0] < MIN_SURE_ROWS * width:
+        return {}
+    rows = values.reshape(-1, width)
+    return {f"the array is flattened: {len(rows):,} rows of {width} values": InMemory({array.name: rows})}
 
 
 def identify_waves(table: Tabular, stated: Integers | None = None) -> Identification | None:

@@ -229,6 +229,11 @@ MAX_QUICK_BYTES = 1 << 22
 MIN_WIDE_ROWS = 16
 
 
+def only_array(table: Tabular) -> Array | None:
+    """Return the array of a table that has one; None of any other."""
+    return table.arrays[0] if len(table.arrays) == 1 else None
+
+
 def is_wide(table: Tabular) -> bool:
     """Whether rows are so few and so long that they are columns, most likely."""
     matrices = [a for a in table.arrays if a.shape]

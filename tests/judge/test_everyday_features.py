@@ -249,3 +249,33 @@ def test_empty_and_complex_arrays_are_no_crash(ask):
     for name in ("mine.npy", "theirs.npy"):
         np.save(name, draw.normal(size=(8, 5, 4)) + 1j * draw.normal(size=(8, 5, 4)))
     ask("compare", "mine.npy", "theirs.npy").ends(1)
+
+
+@pytest.mark.parametrize(("bands", "rate", "spaced"), [(6, 10, np.linspace), (8, 96, np.geomspace)])
+def test_the_sampling_rate_of_evenly_spaced_bands_is_measured(ask, bands, rate, spaced):
+    x = np.linspace(-1, 1, 400)[:, None]
+    turns = np.pi * spaced(1, rate / 2, bands) * x
+    np.save("frames.npy", np.concatenate([np.sin(turns), np.cos(turns), x], 1).astype("float32"))
+    spacing = ",spacing=log" if spaced is np.geomspace else ""
+    said = f"bands:bands={bands},grid=400,include-input=last,max-resolution={rate}{spacing} (sure"
+    ask("identify", "frames.npy").says(said)
+
+
+def test_a_flattened_cache_is_named(ask):
+    turns = np.outer(np.arange(512), 1e6 ** (-np.arange(64) / 64))
+    np.save("engine.npy", np.stack([np.cos(turns), np.sin(turns)], 2).astype("float32").reshape(1, -1))
+    ask("identify", "engine.npy").says(
+        "rope:dim=128,base=1000000,len=512,layout=pairs", "the array is flattened: 512 rows of 128 values"
+    )
+    np.save("pe.npy", sinusoid(300, 32).ravel())
+    ask("identify", "pe.npy").says("sinusoidal:dim=32,len=300", "the array is flattened: 300 rows of 32 values")
+
+
+def test_a_cache_of_bfloat16_bits_read_as_float16_is_told_of_float32_phases(ask):
+    turns = np.outer(np.arange(2048, dtype="float32"), (1e6 ** (-np.arange(64) / 64)).astype("float32"))
+    both = np.concatenate([np.cos(turns), np.sin(turns)], 1).astype("float32")
+    bits = (both.view("uint32") + 0x7FFF + (both.view("uint32") >> 16 & 1) >> 16).astype("uint16")
+    np.save("cache.npy", bits.view("float16"))
+    ask("compare", "cache.npy", "rope:dim=128,base=1000000,layout=concat").says(
+        "different: the bytes are those of bfloat16 values, read as float16"
+    )

@@ -795,7 +795,7 @@ table(
 )
 table(
     "timm rotary pixel",
-    "unknown",
+    "rope2d:dim=64,grid=7x7,series=pixel-log,coordinates=corners",
     lambda: (lambda e: {"sin": e[0], "cos": e[1]})(
         module("timm.layers.pos_embed_sincos", "build_rotary_pos_embed")([7, 7], dim=64)
     ),

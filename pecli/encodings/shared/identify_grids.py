@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from itertools import product
-from math import isqrt, prod
+from math import isqrt, nan, prod
 
 import numpy as np
 
@@ -32,6 +32,8 @@ MAX_POINT_AXES = 3
 MIN_BANDS, MAX_DOUBLING = 3, 4e-6
 # Of the ends of a range of coordinates, relative and absolute.
 MAX_END = 1e-5
+# The largest sampling rate, and the error of one, relative.
+MAX_RATE, MAX_RATE_GAP = 1e9, 1e-5
 # Levels by which the first coordinate of an axis may seem to be off.
 MAX_OFF = 0.1
 
@@ -165,7 +167,7 @@ def detr(axes: Axes) -> Iterator[Named]:
 
 def features(
     axes: Axes, orders: Sequence[str], scales: Sequence[float], usual: Mapping[str, str]
-) -> Iterator[tuple[dict[str, str], float, tuple[int, ...]]]:
+) -> Iterator[tuple[dict[str, str], float, tuple[int, ...], float]]:
     """Yield the parameters and scales that give sines and cosines of a grid from -1 to 1, or of columns of the array.
 
     Parameters
@@ -181,9 +183,9 @@ def features(
 
     Yields
     ------
-    dict, float, tuple of int
+    dict, float, tuple of int, float
         The parameters bands, grid, coordinates, axis-order, include-input and order that are not usual; the scale; the
-        columns that hold the coordinates, where no grid gives them.
+        columns that hold the coordinates, where no grid gives them; the second frequency, in units of the first.
     """
     sorted_columns = np.sort(axes.values[:256, :: max(1, axes.width // MAX_COLUMNS)], axis=0)
     if (np.diff(sorted_columns, axis=0) != 0).sum(axis=0).max(initial=0) < MIN_VALUES - 1:
@@ -198,7 +200,15 @@ def features(
             first = values[:, [columns.of(a, 0).start for a in range(many)]]
             if np.abs(first - np.sin(scale * shown)).max() < 0.02:
                 own = {"bands": str(count), **keys, "order": order, "include-input": include}
-                yield {key: text for key, text in own.items() if usual.get(key) != text}, scale, inputs
+                given = {key: text for key, text in own.items() if usual.get(key) != text}
+                sin, cos = (values[:, columns.of(0, part)][:, min(1, count - 1)] for part in (0, 1))
+                yield given, scale, inputs, _slope(shown[:, 0], np.arctan2(sin, cos)) / scale
+
+
+def _slope(x: Floats, angles: Floats) -> float:
+    """Return the radians by which angles, which are known but for whole turns, rise with a coordinate."""
+    _, first = np.unique(x, return_index=True)
+    return float(np.polyfit(x[first], np.unwrap(angles[first]), 1)[0]) if len(first) > 1 else nan
 
 
 def _coordinates(
@@ -230,9 +240,15 @@ def _coordinates(
 def bands(axes: Axes) -> Iterator[Named]:
     """Yield the parameters of bands; the sampling rate is the grid's side, or ImageNet's 224."""
     usual = {"coordinates": "corners", "axis-order": "yx", "include-input": "first", "order": "sin-cos"}
-    for own, _, inputs in features(axes, ("sin-cos", "by-axis"), (np.pi,), usual) if axes.layout == "columns" else ():
-        for more in ({}, {"spacing": "log"}, {"max-resolution": "224"}, {"max-resolution": "224", "spacing": "log"}):
-            yield Named({**own, **more}, np.empty(0), fitted=1.0 * len(more), inputs=inputs)
+    rules = features(axes, ("sin-cos", "by-axis"), (np.pi,), usual) if axes.layout == "columns" else ()
+    for own, _, inputs, second in rules:
+        gaps = int(own["bands"]) - 1
+        yield from (Named({**own, **more}, np.empty(0), inputs=inputs) for more in ({}, {"spacing": "log"}))
+        tops = {"linear": 1 + gaps * (second - 1), "log": max(0.0, second) ** gaps}
+        rates = {near(2 * top, MAX_RATE_GAP): spacing for spacing, top in tops.items() if gaps and 1 < top < MAX_RATE}
+        for rate, spacing in [*rates.items(), *((Decimal(224), spacing) for spacing in tops)]:  # ImageNet's side
+            more = {"max-resolution": number_text(rate)} | ({"spacing": "log"} if spacing == "log" else {})
+            yield Named({**own, **more}, np.empty(0), fitted=1.0 * digits(rate), inputs=inputs)
 
 
 def points_words(points: Floats) -> str:
@@ -270,7 +286,7 @@ def nerf(axes: Axes) -> Iterator[Named]:
     """Yield the parameters of nerf: the paper's with pi, the code's without, nerfstudio's with 2 pi."""
     usual = {"coordinates": "corners", "axis-order": "xy", "include-input": "none", "order": "in-turn"}
     orders, scales = ("in-turn", "by-frequency", "sin-cos", "by-axis"), (np.pi, 1.0, 2 * np.pi)
-    for own, scale, inputs in features(axes, orders, scales, usual) if axes.layout == "columns" else ():
+    for own, scale, inputs, _ in features(axes, orders, scales, usual) if axes.layout == "columns" else ():
         own |= {} if scale == np.pi else {"pi": "false"} if scale == 1 else {"scale": "2"}
         for more in ({}, {"spacing": "linear"}):
             yield Named({**own, **more}, np.empty(0), fitted=0.5 + len(more), inputs=inputs)
