@@ -88,6 +88,8 @@ MAX_ROUNDING = 0.05  # beyond it, values of other shapes are at other places, an
 
 HARMLESS = ("rounding", "dtype", "expected")  # kinds of findings that tell no fault
 
+Sides = tuple[NamedSource, NamedSource]
+
 
 def headline(found: Comparison) -> tuple[str, str]:
     """Return the verdict, same, or different and the first cause, and whether that is harmless; and the cause."""
@@ -430,12 +432,14 @@ def _two(sources: Sequence[NamedSource], tolerance: Tolerance, options: CompareO
 
     first, second = sources
     a, b = open_aligned(first, second, DEFAULT_ROWS)
+    found = _compared(a, b, tolerance, options)
+    if any(source.layers for source in sources) and not found.equal:
+        (first, second), (a, b), found = _by_layers((first, second), (a, b), found, tolerance, options)
     charts = None
     if options.plot is not None:
         from pecli.plots.tables import charts_of_difference
 
         charts = charts_of_difference(a, b, (first.text, second.text))
-    found = _compared(a, b, tolerance, options)
     # what two configs state apart from the values
     lengths, pairings = (first.model_length, second.model_length), (first.model_pairing, second.model_pairing)
     models = [
@@ -443,7 +447,7 @@ def _two(sources: Sequence[NamedSource], tolerance: Tolerance, options: CompareO
         for word, (one, other) in (("positions", lengths), ("pairs", pairings))
         if one and other and one != other
     ]
-    sides, taken = ((first, a), (second, b)), [source.note for source in sources if source.note]
+    sides, taken = ((first, a), (second, b)), [one.note for one in (first, second) if one.note]
 
     def result() -> dict[str, Any]:
         stated = {name: texts for name, texts in (("models", models), ("notes", taken)) if texts}
@@ -464,6 +468,29 @@ def _two(sources: Sequence[NamedSource], tolerance: Tolerance, options: CompareO
     elif charts is not None and not options.quiet:
         tell("no picture: all values are equal")
     return 0 if found.equal else 1
+
+
+def _by_layers(sources: Sides, tables: tuple[Tabular, Tabular], found: Comparison, tolerance: Tolerance,
+               options: CompareOptions) -> tuple[Sides, tuple[Tabular, Tabular], Comparison]:  # fmt: skip
+    """Return the comparison with the kind of layer from which a file differs in least, with a note on the others."""
+    from pecli.tables.alignment import open_aligned
+
+    if ": harmless" in headline(found)[1]:
+        return sources, tables, found
+    config = next(source for source in sources if source.layers)
+    tried = {config.layers[0]: (config, tables, found)}
+    for kind in config.layers[1:]:
+        one = replace(read_source(config.text, layer_type=kind), given=config.given)
+        first, second = (one if source is config else source for source in sources)
+        a, b = open_aligned(first, second, DEFAULT_ROWS)
+        tried[kind] = one, (a, b), _compared(a, b, tolerance, options)
+    causes = {kind: headline(seen)[1] for kind, (*_, seen) in tried.items()}
+    counts = {kind: sum(one.kind not in HARMLESS for one in seen.findings) for kind, (*_, seen) in tried.items()}
+    best = min(tried, key=lambda kind: (counts[kind], causes[kind].startswith("base ")))
+    others = "; ".join(f"with the {kind} layers: {cause}" for kind, cause in causes.items() if kind != best)
+    named = replace(tried[best][0], note=f"compared with the {best} layers; {others}")
+    first, second = (named if source is config else source for source in sources)
+    return (first, second), *tried[best][1:]
 
 
 def _taken_layout(source: NamedSource, table: Tabular) -> list[str]:

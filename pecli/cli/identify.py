@@ -48,7 +48,8 @@ def command(options: IdentifyOptions) -> int:
         read = table if advance is None or source.is_recipe else Counted(table, advance)
         found = identified(read, _positions(source, options))
         if options.digits is not None and found.arithmetic != f"{options.digits} decimals":
-            found = identify_printed(read, options.digits)  # the first columns of a wider table, too
+            printed = identify_printed(read, options.digits)  # the first columns of a wider table, too
+            found = found if found.confidence == "sure" and not printed.recipe else printed
 
     def result() -> dict[str, Any]:
         arrays = [{"name": a.name, "shape": a.shape, "dtype": a.dtype} for a in table.arrays]

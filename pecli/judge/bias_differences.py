@@ -12,6 +12,8 @@ from pecli.errors import PecliError
 from pecli.judge import biases
 from pecli.judge.description import harmless
 from pecli.judge.located import located
+from pecli.judge.planes import EPSILON, is_large
+from pecli.judge.rows import floats
 from pecli.numbers.dtypes import GRIDS
 from pecli.numbers.printing import limit
 from pecli.numbers.rounding import units
@@ -97,16 +99,27 @@ def _causes(actual: Tabular, expected: Table, held: list[biases.Lines], compared
     part |= len(kinds) > 1 and bool({"heads", "alibi_heads"} & {*kinds})
     if described and not part:
         return described
-    if found := _placed(actual, expected) or described:
+    same = ": equal after a softmax, as each row differs by one number" * _is_shifted(actual, expected)
+    if found := [] if same else _placed(actual, expected) or described:
         return found
     measured = biases.distance_of(actual) or ""
     if measured and "no recipe" not in measured:
-        return [Finding("distance", f"the file holds {measured}, where {short} was expected")]
+        return [Finding("distance", f"the file holds {measured}, where {short} was expected{same}")]
     if best is not None and best.candidate.trained:
         if best.candidate.notes[-1:] == (CAUSAL,) and expected.source.keys().get("mask") != "causal":
             return [Finding("mask", f"{CAUSAL}, where none was expected")]
         return [Finding("trained", "the index is the expected one, and the trained numbers are others")]
     return None
+
+
+def _is_shifted(actual: Tabular, expected: Table) -> bool:
+    """Whether all values of each row, those of a query, differ from the expected ones by one number of its own."""
+    pairs = [] if is_large(actual) else matched_views(actual, expected)
+    both = [[floats(view, 0, view.rows) for view in pair] for pair in pairs]
+    if not both or any(y.shape != x.shape or not np.isfinite(y).all() for y, x in both):
+        return False
+    tops = [(y - x, EPSILON["float32"] * (1 + np.abs(y) + np.abs(x)).max()) for y, x in both]
+    return all(off.shape[1] > 1 and np.ptp(off, 1).max() <= 4 * gap < np.ptp(off[:, 0]) for off, gap in tops)
 
 
 def _rounding(actual: Tabular, expected: Table, held: list[biases.Lines], compared: Comparison) -> list[Finding] | None:

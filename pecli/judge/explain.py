@@ -14,6 +14,7 @@ import numpy as np
 
 from pecli.errors import PecliError
 from pecli.formats.decimals import digits_text, how_printed, printed_digits
+from pecli.judge.arrangements import ALONG_FIRST, along_first, along_second, without_numbers
 from pecli.judge.bias_differences import bias_differences
 from pecli.judge.cycles import cycle_differences
 from pecli.judge.description import COPIES, Identification, factor_text, harmless
@@ -35,18 +36,7 @@ from pecli.judge.frequencies import (
     times_all,
 )
 from pecli.judge.grid_differences import grid_differences
-from pecli.judge.identify import (
-    ALONG_FIRST,
-    HIDING,
-    MAX_LONE_GAP,
-    PAIRS,
-    along_first,
-    along_second,
-    at_positions,
-    identify,
-    matched_positions,
-    without_numbers,
-)
+from pecli.judge.identify import HIDING, MAX_LONE_GAP, PAIRS, at_positions, identify, matched_positions
 from pecli.judge.interpolation import MAX_WEIGHTS, interpolated
 from pecli.judge.located import MAX_REST_SHARE, MAX_SINGLE, VAGUE, ArrayPair, located, place
 from pecli.judge.noise import ALL, MAX_SLIGHT, noise, random_parts, random_words

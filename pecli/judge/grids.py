@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from pecli.encodings.shared.grids import Lattice
 from pecli.engine import FrequencySet, fill
 from pecli.judge.description import ANGLES, COPIES, TWICE, UNLIKE, BlockDifferences, Identification, Tally
-from pecli.judge.orders import numbered
+from pecli.judge.orders import MERGES, numbered
 from pecli.judge.planes import EPSILON, Floats, Integers, Plane, exchanged, is_large, only_array, rounded, unit
 from pecli.judge.signal import (
     ALL,
@@ -77,8 +77,6 @@ JOINED = (
 )
 # Prefixes of the layouts of absolute tables, where sines and cosines are columns of one array, the sines first.
 ABSOLUTE = ("blocks", "alternate", "halves")
-# Sides of the blocks in which vision towers order their patches.
-MERGES = (2, 3, 4)
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ import numpy as np
 from pecli.errors import BadParameter, PecliError
 from pecli.formats.decimals import digits_text, how_printed, printed_digits
 from pecli.judge import waves
+from pecli.judge.arrangements import EXCHANGED, NUMBERED, arrangements, without_numbers
 from pecli.judge.biases import BY_DISTANCE, identify_bias, recipe_text
 from pecli.judge.description import (
     ANGLES,
@@ -27,7 +28,7 @@ from pecli.judge.description import (
     statistics_of,
 )  # fmt: skip
 from pecli.judge.frequencies import BASES, MAX_FREQUENCY_DIGITS, MIN_PAIRS, identify_vector
-from pecli.judge.grids import JOINED, MAX_AXES, identify_angles, identify_grid
+from pecli.judge.grids import MAX_AXES, identify_angles, identify_grid
 from pecli.judge.located import PHASE_ERROR
 from pecli.judge.orders import match, numbered, numbered_are
 from pecli.judge.planes import (
@@ -45,7 +46,7 @@ from pecli.judge.planes import (
     rows_of,
 )  # fmt: skip
 from pecli.judge.rows import floats as read_floats
-from pecli.judge.signal import MAX_ROW, Measured, follows_waves, lone_readings, measured_readings, wave_groups, wrapped
+from pecli.judge.signal import Measured, follows_waves, lone_readings, measured_readings, wave_groups, wrapped
 from pecli.numbers.blocks import in_blocks
 from pecli.numbers.decimals import digits as digits_of
 from pecli.numbers.positions import Positions
@@ -71,11 +72,22 @@ STYLES = (
     ("rope:dim={width},base={base}", "cos", 1, np.cos),
     ("sinusoidal:dim={width},base={base},order=sin-cos", "pe", 1, np.sin),
     ("rope:dim={width},base={base}", "sin", 1, np.sin),
-)
+    ("rope:dim={width},base={base},layout=pairs", "cos_sin", 2, np.cos),
+    ("rope:dim={width},base={base},layout=concat", "cos_sin", 1, np.cos),
+    *((f"rope:dim={{width}},base={{base}},layout={layout}", part, column, wave)
+      for layout, column in (("half", 1), ("interleaved", 2)) for part, wave in (("cos", np.cos), ("sin", np.sin))),
+)  # fmt: skip
+# How printed values agree with a recipe, the closest first; of float32 phases, by how many units of the last digit.
+MAX_PHASES = 16
+AGREES = {
+    "rounded": "agrees rounded",
+    "cut": "agrees cut",
+    "phases": "is that of float32 phases (within their rounding)",
+}
 # Widths that are compared in full, the roundest first; raised, few decimals of few rows take proportionally longer.
 MAX_WIDTHS = 64
-# Rows by which widths are chosen before all rows are compared.
-MAX_PRINTED_ROWS = 256
+# Rows by which widths are chosen before all rows are compared: first a few.
+FIRST_PRINTED_ROWS, MAX_PRINTED_ROWS = 16, 256
 # Widest table whose first columns are recognised; raised, the search takes proportionally longer.
 MAX_WIDTH = 8192
 
@@ -200,19 +212,24 @@ def identify_printed(table: Tabular, decimals: int) -> Identification:
     for start, (recipe, part, column, function), base in product(starts, STYLES, BASES):
         text = f"{recipe.replace(',base={base}', '') if base == BASES[0] else recipe},len={len(values)}"
         text += f",start={start}" * start
-        widths = _widths(values, decimals, start, part, column, function, base)
-        by_way: dict[str, list[int]] = {"rounded": [], "cut": [], "": []}
+        each = 2 if part in ("cos", "sin") and "layout" not in recipe else 1  # columns of the width that one stands for
+        widths = _widths(values, decimals, start, each, column, function, base)
+        by_way: dict[str, list[int]] = {way: [] for way in (*AGREES, "")}
         for width in widths:
             made = Table.parse(f"{text.format(width=width, base=base)},dtype=float64")
-            exact = np.asarray(made.read(part), np.float64)[:, : values.shape[1]]
-            slack = 10.0**-decimals / 100 + EPSILON["float32"] * (1 + np.full_like(exact, len(values)))
-            by_way[how_printed(values, exact, slack, (decimals, False))].append(width)
-        for how in ("rounded", "cut"):
+            exact = np.asarray(made.read(part), np.float64).reshape(len(values), -1)[:, : values.shape[1]]
+            own = np.full_like(exact, 10.0**-decimals / 100 + EPSILON[array.dtype])
+            phases = own + 2 * EPSILON["float32"] * (1 + len(values))
+            how = how_printed(values, exact, own, (decimals, False)) if own.max() < 0.1**decimals else ""
+            if not how and phases.max() < MAX_PHASES * 0.1**decimals:
+                how = "phases" * bool(how_printed(values, exact, phases, (decimals, False)))
+            by_way[how].append(width)
+        for how, agrees in AGREES.items():
             if found := by_way[how]:
-                notes = [f"every value agrees {how} to {decimals} decimals"]
+                notes = [f"every value {agrees} to {decimals} decimals"]
                 if len(found) > 1:
                     notes.append(f"widths from {min(found)} to {max(found)} give the same decimals")
-                if found[0] > values.shape[1] * (1 if part == "pe" else 2):
+                if found[0] > values.shape[1] * each:
                     notes.append(f"the file holds the first {values.shape[1]} columns")
                 text = text.format(width=found[0], base=base)
                 steps = f"{decimals} decimals"
@@ -221,15 +238,17 @@ def identify_printed(table: Tabular, decimals: int) -> Identification:
 
 
 def _widths(
-    values: Floats, decimals: int, start: int, part: str, column: int, function: np.ufunc, base: int
+    values: Floats, decimals: int, start: int, each: int, column: int, function: np.ufunc, base: int
 ) -> list[int]:
     """Return the widths whose second pair has the printed values, the roundest first, such as a power of two."""
-    few, columns = values[:MAX_PRINTED_ROWS, column : column + 1], values.shape[1]
-    least = columns if part == "pe" else 2 * columns
+    least = each * values.shape[1]
     widths = np.arange(least + least % 2, MAX_WIDTH + 1, 2)
-    made = function(np.outer(np.arange(start, start + len(few)), float(base) ** (-2.0 / widths)))
-    good = widths[(np.abs(few - made) <= 1.02 * 10.0**-decimals + EPSILON["float32"] * len(values)).all(axis=0)]
-    return sorted(good.tolist(), key=lambda w: (-(w & -w), w))[:MAX_WIDTHS]
+    most = 1.02 * 10.0**-decimals + 2 * EPSILON["float32"] * len(values)
+    for rows in (FIRST_PRINTED_ROWS, MAX_PRINTED_ROWS):
+        few = values[:rows, column : column + 1]
+        made = function(np.outer(np.arange(start, start + len(few)), float(base) ** (-2.0 / widths)))
+        widths = widths[(np.abs(few - made) <= most).all(axis=0)]
+    return sorted(widths.tolist(), key=lambda w: (-(w & -w), w))[:MAX_WIDTHS]
 
 
 # Share of all values that a likely recipe must explain.
@@ -253,8 +272,6 @@ MAX_SLOWER = 100
 # Values of a copy, as in a batch, that are compared at once.
 COPY_VALUES = 1 << 18
 PAIRS = "cosines and sines"
-EXCHANGED = "rows and columns are exchanged"
-NUMBERED = "column 0 numbers the rows and was left out"
 NONE = Identification(None, "unknown")
 # Fitted digits by which another name of the same values may be longer and be listed, as a sinusoid's for a cache.
 MAX_ALIAS_COST = 2.5
@@ -327,13 +344,8 @@ def _identified(table: Tabular, positions: Floats | None = None) -> Identificati
             break  # cosines and sines are no bias
     if (found := _of_arrays(table) or _of_batch(table) or identify_angles(table)) is not None:
         return found
-    others = {
-        "the array is one row of the table": _as_rows(table), JOINED[0]: _of_matrices(table),
-        NUMBERED: without_numbers(table), ALONG_FIRST: along_first(table),
-        EXCHANGED: _exchanged_pair(table), **along_second(table), **_reshaped(table),
-    }  # fmt: skip
-    for note, rows in others.items():
-        found = None if rows is None else identify_waves(rows)
+    for note, rows in arrangements(table):
+        found = identify_waves(rows)
         if found is not None and found.recipe is not None and EXCHANGED not in found.notes:
             return replace(found, notes=(*found.notes, note), arrays=tuple(array.name for array in table.arrays))
     return unknown if unknown and unknown.measured else replace(NONE, measured=statistics_of(table))
@@ -372,65 +384,8 @@ def _of_batch(table: Tabular) -> Identification | None:
     return replace(found, notes=(*found.notes, COPIES.format(array.shape[0])))
 
 
-def _as_rows(table: Tabular) -> Tabular | None:
-    """Return arrays of one axis as tables of one row; None where there are others, or few or many values."""
-    if any(len(a.shape) != 1 or not MIN_SURE_COLUMNS <= a.rows <= MAX_ROW for a in table.arrays):
-        return None
-    return InMemory({a.name: table.read(a.name)[None] for a in table.arrays})
-
-
-def _exchanged_pair(table: Tabular) -> Tabular | None:
-    """Return two matrices that are wider than high, such as cosines and sines, with their axes exchanged; else None."""
-    shapes = {array.shape for array in table.arrays}
-    if len(table.arrays) != 2 or len(shapes) > 1 or len(next(iter(shapes))) != 2 or is_large(table):
-        return None
-    rows, columns = next(iter(shapes))
-    return InMemory({a.name: table.read(a.name).T for a in table.arrays}) if MIN_SURE_ROWS <= rows < columns else None
-
-
-def along_first(table: Tabular) -> Tabular | None:
-    """Return the table along the first axis of an array that is the same at each index of the second; else None."""
-    array = only_array(table)
-    if array is None or is_large(table) or len(array.shape) != 3 or 1 in array.shape[:2]:
-        return None
-    values = table.read(array.name)
-    return InMemory({array.name: values[:, 0]}) if (values == values[:, :1]).all() else None
-
-
-def _of_matrices(table: Tabular) -> Tabular | None:
-    """Return the cosines and sines of rotation matrices (.., n, m, 2, 2); None where an array holds no such ones."""
-    array = only_array(table)
-    if array is None or len(array.shape) < 4 or array.shape[-2:] != (2, 2) or array.dtype not in EPSILON:
-        return None
-    (a, b), (c, d) = np.moveaxis(floats(table.read(array.name), array.dtype), (-2, -1), (0, 1))
-    return InMemory({"cos": a, "sin": c}) if (a == d).all() and (b == -c).all() else None
-
-
-def along_second(table: Tabular) -> dict[str, Tabular]:
-    """Return the sines and cosines of an array (n, 2, d), as Flax holds them, with words on it; {} of any other."""
-    array = only_array(table)
-    if array is None or len(array.shape) != 3 or array.shape[1] != 2 or is_large(table):
-        return {}
-    a, b = np.moveaxis(floats(table.read(array.name), array.dtype), 1, 0)
-    first, other = ("cosines", "sines") if np.abs(a[0]).sum() > np.abs(b[0]).sum() else ("sines", "cosines")
-    both = {"cos": a, "sin": b} if first == "cosines" else {"cos": b, "sin": a}
-    return {f"axis 1 holds the {first}, then the {other}": InMemory(both)}
-
-
-def without_numbers(table: Tabular) -> Tabular | None:
-    """Return a matrix without its first column, which numbers the rows; None where it does not."""
-    array = only_array(table)
-    if array is None or len(array.shape) != 2 or array.shape[1] < 3 or is_large(table):
-        return None
-    values = table.read(array.name)
-    first = floats(values[:, 0], array.dtype)
-    return InMemory({array.name: values[:, 1:]}) if len(first) > 2 and (np.diff(first) == 1).all() else None
-
-
 # Arrays of a file that are one table with what it was made of.
 MAX_MATRICES = 3
-# What is said where a batch and its length were exchanged.
-ALONG_FIRST = "positions run along axis 0, and axis 1 repeats each row: batch and length are exchanged, most likely"
 # Rows that are matched with those of a recipe before all are, and values of that recipe: 8,192 rows of 128.
 FIRST_MATCHED, MAX_MATCHED = 4, 1 << 20
 # Columns of a row that is matched, as those of few columns repeat; and rows of a recipe among which it is looked for.
@@ -532,23 +487,6 @@ def _first_pair_positions(table: Tabular, recipe: Table) -> Integers | None:
     places = apart.argmin(axis=1)
     uneven = len(np.unique(np.diff(places))) > 1
     return places if uneven and apart.min(axis=1).max() < MAX_TURN_GAP and np.hypot(sin, cos).min() > 0.9 else None
-
-
-def _reshaped(table: Tabular) -> dict[str, Tabular]:
-    """Return the values of an array in other rows, with words on it: of one long row, those from position 0 on."""
-    array = only_array(table)
-    if array is None or is_large(table) or array.dtype not in EPSILON:
-        return {}
-    shape, values = [side for side in array.shape if side != 1], table.read(array.name)
-    if len(shape) == 2 and shape[0] != shape[1]:
-        rows = values.reshape(shape[::-1])
-        return {"the array was reshaped, the values are in the same order": InMemory({array.name: rows})}
-    first = floats(values.ravel()[:MAX_WIDTH], array.dtype)
-    width = int(np.argmin((first == 0) | (first == 1)))  # of position 0
-    if len(shape) != 1 or width < 2 * MIN_PAIRS or shape[0] % width or shape[0] < MIN_SURE_ROWS * width:
-        return {}
-    rows = values.reshape(-1, width)
-    return {f"the array is flattened: {len(rows):,} rows of {width} values": InMemory({array.name: rows})}
 
 
 def identify_waves(table: Tabular, stated: Integers | None = None) -> Identification | None:

@@ -24,6 +24,7 @@ MAX_PARTS = 4  # parts of a sentence: more is no description any more, and is re
 MAX_LISTED = 3  # places of a permutation that are named as examples
 MAX_RUNS = 3  # runs of numbers that are named; the others are counted
 MAX_WIDTH = 1 << 12  # places among which the axes of a grid are looked for
+MERGES = (2, 3, 4)  # sides of the blocks in which vision towers order their patches
 
 
 class OrderRun(NamedTuple):
@@ -133,24 +134,30 @@ def descriptions(found: Integers, count: int, unit: str) -> Iterator[tuple[str, 
     if n == count and (found >= 0).all() and len(np.unique(found)) == n:
         first = int((found != places).argmax())
         for skipped in sorted({0, max(0, first - 1), first}) if n <= MAX_WIDTH else ():  # of a grid the first may stay
-            rest = found[skipped:] - skipped
-            for width in range(2, len(rest) // 2 + 1):
-                if len(rest) % width:
-                    continue
-                grid = np.arange(len(rest)).reshape(-1, width)
-                for text, order in (
-                    ("whose axes are exchanged", grid.T),
-                    ("flipped left to right", grid[:, ::-1]),
-                    ("flipped upside down", grid[::-1]),
-                ):
-                    if np.array_equal(rest, order.ravel()):
-                        after = f", after {unit}s 0 to {skipped - 1}" if skipped > 1 else f", after {unit} 0" * skipped
-                        yield f"the {units} are those of a grid of {len(grid)} x {width} {text}{after}", found
+            if text := _grid_order(found[skipped:] - skipped):
+                after = f", after {unit}s 0 to {skipped - 1}" if skipped > 1 else f", after {unit} 0" * skipped
+                yield f"the {units} are those of a grid of {text}{after}", found
         off = np.flatnonzero(found != places)
         some = ", ".join(f"{unit} {k} holds {unit} {found[k]}" for k in off[:MAX_LISTED].tolist())
         text = f"the {units} are in another order: {some}{', ...' if len(off) > MAX_LISTED else ''}"
         as_text = list(map(int, sorted(map(str, range(n)))))  # 0, 1, 10, 11, 2 ..
         yield text + ", as numbers sorted as text" * (found.tolist() == as_text), found
+
+
+def _grid_order(found: Integers) -> str:
+    """Return of which grid the places are in another order, and in which one; "" of none."""
+    for width in (k for k in range(2, len(found) // 2 + 1) if len(found) % k == 0):
+        grid = np.arange(len(found)).reshape(-1, width)
+        high = len(grid)
+        ways = {"whose axes are exchanged": grid.T, "flipped left to right": grid[:, ::-1],
+                "flipped upside down": grid[::-1]}  # fmt: skip
+        for k in (k for k in MERGES if high % k == width % k == 0):
+            merged = grid.reshape(high // k, k, width // k, k).swapaxes(1, 2)
+            ways[f"in blocks of {k} x {k}, where it was expected row by row"] = merged
+            ways[f"row by row, where blocks of {k} x {k} were expected"] = np.argsort(merged, axis=None)
+        if text := next((text for text, order in ways.items() if np.array_equal(found, order.ravel())), ""):
+            return f"{high} x {width} {text}"
+    return ""
 
 
 def groups(expected: Floats, count: int, unit: str) -> Iterator[tuple[str, Integers]]:

@@ -92,8 +92,9 @@ def read_fitting(text: str, other: Tabular, **choice: str) -> NamedSource:
         (misfit, best), kind = min(zip(fits, error.kinds, strict=True), key=lambda pair: pair[0][0])
         if misfit[0] == OTHER_SHAPE:
             raise
-        others = " or ".join(other for other in error.kinds if other != kind)
-        return replace(best, note=f"compared with the {kind} layers, the nearest: --layer-type {others} for the others")
+        others = [other for other in error.kinds if other != kind]
+        note = f"compared with the {kind} layers, the nearest: --layer-type {' or '.join(others)} for the others"
+        return replace(best, note=note, layers=(kind, *others))
     except MissingParameter:
         (name, given), other = split_recipe(text), as_one_array(other)
         lacking = [p.option for p in find(name).options if p.required and not {p.option, *p.param.names} & given.keys()]

@@ -50,6 +50,8 @@ class NamedSource:
         The values themselves, where they are in memory.
     array : str or None
         The one array of a recipe's table that was named.
+    layers : tuple of str
+        The kinds of layers of a config that has several tables, where a file decided: first the one that was taken.
     """
 
     text: str
@@ -64,6 +66,7 @@ class NamedSource:
     streams: tuple[Recipe, str] | None = None
     table: Tabular | None = None
     array: str | None = None
+    layers: tuple[str, ...] = ()
 
     @property
     def is_recipe(self) -> bool:

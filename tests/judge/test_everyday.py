@@ -493,6 +493,16 @@ def test_a_config_is_compared_by_one_kind_of_layer(ask, tmp_path):
     assert said.out.startswith("different: base 1000000 where 10000 was expected")
 
 
+def test_a_cache_of_neither_kind_of_layer_is_compared_with_both(ask, tmp_path):
+    scaling = '{"rope_type": "linear", "factor": 8.0}'
+    (tmp_path / "config.json").write_text(f'{{"model_type": "gemma3_text", "head_dim": 64, "rope_scaling": {scaling}}}')
+    np.savez("cache.npz", **cache(angles(128, 64, 1e6), "half"))
+    first, note, *_ = ask("compare", "cache.npz", "config.json").out.splitlines()
+    assert first == "different: scaling linear is missing (factor 8): the frequencies are unscaled"
+    other = "with the sliding_attention layers: base 1000000 where 10000 was expected"
+    assert note == f"  compared with the full_attention layers; {other}"
+
+
 @pytest.mark.parametrize("narrow", ["cos", "sin"])
 def test_the_one_component_that_was_rounded_is_named(ask, narrow):
     both = cache(angles(256, 64).astype("float32"), "half")

@@ -279,3 +279,55 @@ def test_a_cache_of_bfloat16_bits_read_as_float16_is_told_of_float32_phases(ask)
     ask("compare", "cache.npy", "rope:dim=128,base=1000000,layout=concat").says(
         "different: the bytes are those of bfloat16 values, read as float16"
     )
+
+
+@pytest.mark.parametrize("decimals", [3, 4, 6])
+@pytest.mark.parametrize(("layout", "recipe"), [
+    ("pairs", "rope:dim=128,base=1000000,layout=pairs,len=64"), ("cos", "rope:dim=128,base=1000000,layout=half,len=64"),
+])  # fmt: skip
+def test_printed_caches_of_large_bases_are_named(ask, decimals, layout, recipe):
+    turns = np.outer(np.arange(64), 1e6 ** (-np.arange(64) / 64))
+    pairs = np.stack([np.cos(turns), np.sin(turns)], 2).reshape(64, 128)
+    values = pairs if layout == "pairs" else np.concatenate([np.cos(turns)] * 2, 1)
+    np.savetxt("printed.csv", values, fmt=f"%.{decimals}f", delimiter=",")
+    for options in ((), ("--digits", str(decimals))):
+        said = ask("identify", "printed.csv", *options).out
+        assert set(recipe.split(",")) <= set(said.split(" ")[0].split(",")), said
+
+
+def test_digits_do_not_hide_what_a_table_surely_is(ask):
+    np.save("pe.npy", sinusoid(64, 32).astype("float32"))
+    ask("identify", "pe.npy", "--digits", "12").says("sinusoidal:dim=32,len=64 (sure")
+
+
+def test_products_of_a_factor_are_named_though_they_were_printed(ask):
+    theta, factor = np.arange(64, dtype="float32"), np.float32(1e6) ** np.float32(-2 / 128)
+    columns = []
+    for _ in range(64):
+        columns += [np.cos(theta), np.sin(theta)]
+        theta = theta * factor
+    np.savetxt("ggml.csv", np.stack(columns, 1), fmt="%.6f", delimiter=",")
+    recipe = "rope:dim=128,base=1000000,layout=pairs,len=64 (likely"
+    ask("identify", "ggml.csv", "--digits", "6").says(recipe, "float32 phases (within their rounding) to 6 decimals")
+
+
+@pytest.mark.parametrize("merge", [2, 3])
+def test_blocks_of_patches_are_named(ask, merge):
+    y, x = np.indices((12, 18)).reshape(2, -1)
+    rows = np.concatenate([np.outer(c, 1e4 ** (-np.arange(20) / 20)) for c in (y, x)], 1)
+    places = np.arange(12 * 18).reshape(12 // merge, merge, 18 // merge, merge).swapaxes(1, 2).ravel()
+    np.save("plain.npy", np.cos(rows).astype("float32"))
+    np.save("merged.npy", np.cos(rows[places]).astype("float32"))
+    block = f"{merge} x {merge}"
+    ask("compare", "plain.npy", "merged.npy").says(f"12 x 18 row by row, where blocks of {block} were expected")
+    ask("compare", "merged.npy", "plain.npy").says(f"12 x 18 in blocks of {block}, where it was expected row by row")
+
+
+def test_a_bias_of_key_minus_query_is_equal_to_blooms_after_a_softmax(ask):
+    slopes = 2.0 ** (-np.arange(1, 17) / 2)
+    key = np.arange(96)
+    np.save("fused.npy", (slopes[:, None, None] * (key - key[:, None])).astype("float32"))
+    recipe = "alibi:heads=16,bias=key-position"
+    ask("compare", "fused.npy", recipe).says("equal after a softmax, as each row differs by one number")
+    np.save("other.npy", (1.5 * slopes[:, None, None] * (key - key[:, None])).astype("float32"))
+    assert "softmax" not in ask("compare", "other.npy", recipe).out

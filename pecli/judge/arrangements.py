@@ -1,0 +1,104 @@
+"""Other arrangements of a table's values: flattened, reshaped, with axes exchanged, beside row numbers, as matrices."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from pecli.judge.grids import JOINED
+from pecli.judge.planes import EPSILON, is_large, only_array
+from pecli.judge.signal import MAX_ROW
+from pecli.numbers.rounding import floats
+from pecli.spec.tabular import InMemory, Tabular
+
+EXCHANGED = "rows and columns are exchanged"
+NUMBERED = "column 0 numbers the rows and was left out"
+ALONG_FIRST = "positions run along axis 0, and axis 1 repeats each row: batch and length are exchanged, most likely"
+# Values of a row, and rows, from which another arrangement is looked for.
+MIN_COLUMNS, MIN_ROWS = 16, 8
+# Values of position 0 among which the end of the first row of a flattened table is looked for.
+MAX_FIRST_ROW = 8192
+
+
+def arrangements(table: Tabular) -> Iterator[tuple[str, Tabular]]:
+    """Yield the likely arrangements of an unknown table's values, each with what is said of it."""
+    ways = {"the array is one row of the table": _as_rows, JOINED[0]: _of_matrices, NUMBERED: without_numbers,
+            ALONG_FIRST: along_first, EXCHANGED: _exchanged_pair}  # fmt: skip
+    for text, way in ways.items():
+        if (other := way(table)) is not None:
+            yield text, other
+    yield from along_second(table).items()
+    yield from _reshaped(table).items()
+
+
+def _as_rows(table: Tabular) -> Tabular | None:
+    """Return arrays of one axis as tables of one row; None where there are others, or few or many values."""
+    if any(len(a.shape) != 1 or not MIN_COLUMNS <= a.rows <= MAX_ROW for a in table.arrays):
+        return None
+    return InMemory({a.name: table.read(a.name)[None] for a in table.arrays})
+
+
+def _exchanged_pair(table: Tabular) -> Tabular | None:
+    """Return two matrices that are wider than high, such as cosines and sines, with their axes exchanged; else None."""
+    shapes = {array.shape for array in table.arrays}
+    if len(table.arrays) != 2 or len(shapes) > 1 or len(next(iter(shapes))) != 2 or is_large(table):
+        return None
+    rows, columns = next(iter(shapes))
+    return InMemory({a.name: table.read(a.name).T for a in table.arrays}) if MIN_ROWS <= rows < columns else None
+
+
+def along_first(table: Tabular) -> Tabular | None:
+    """Return the table along the first axis of an array that is the same at each index of the second; else None."""
+    array = only_array(table)
+    if array is None or is_large(table) or len(array.shape) != 3 or 1 in array.shape[:2]:
+        return None
+    values = table.read(array.name)
+    return InMemory({array.name: values[:, 0]}) if (values == values[:, :1]).all() else None
+
+
+def _of_matrices(table: Tabular) -> Tabular | None:
+    """Return the cosines and sines of rotation matrices (.., n, m, 2, 2); None where an array holds no such ones."""
+    array = only_array(table)
+    if array is None or len(array.shape) < 4 or array.shape[-2:] != (2, 2) or array.dtype not in EPSILON:
+        return None
+    (a, b), (c, d) = np.moveaxis(floats(table.read(array.name), array.dtype), (-2, -1), (0, 1))
+    return InMemory({"cos": a, "sin": c}) if (a == d).all() and (b == -c).all() else None
+
+
+def along_second(table: Tabular) -> dict[str, Tabular]:
+    """Return the sines and cosines of an array (n, 2, d), as Flax holds them, with words on it; {} of any other."""
+    array = only_array(table)
+    if array is None or len(array.shape) != 3 or array.shape[1] != 2 or is_large(table):
+        return {}
+    a, b = np.moveaxis(floats(table.read(array.name), array.dtype), 1, 0)
+    first, other = ("cosines", "sines") if np.abs(a[0]).sum() > np.abs(b[0]).sum() else ("sines", "cosines")
+    both = {"cos": a, "sin": b} if first == "cosines" else {"cos": b, "sin": a}
+    return {f"axis 1 holds the {first}, then the {other}": InMemory(both)}
+
+
+def without_numbers(table: Tabular) -> Tabular | None:
+    """Return a matrix without its first column, which numbers the rows; None where it does not."""
+    array = only_array(table)
+    if array is None or len(array.shape) != 2 or array.shape[1] < 3 or is_large(table):
+        return None
+    values = table.read(array.name)
+    first = floats(values[:, 0], array.dtype)
+    return InMemory({array.name: values[:, 1:]}) if len(first) > 2 and (np.diff(first) == 1).all() else None
+
+
+def _reshaped(table: Tabular) -> dict[str, Tabular]:
+    """Return the values of an array in other rows, with words on it: of one long row, those from position 0 on."""
+    array = only_array(table)
+    if array is None or is_large(table) or array.dtype not in EPSILON:
+        return {}
+    shape, values = [side for side in array.shape if side != 1], table.read(array.name)
+    if len(shape) == 2 and shape[0] != shape[1]:
+        rows = values.reshape(shape[::-1])
+        return {"the array was reshaped, the values are in the same order": InMemory({array.name: rows})}
+    first = floats(values.ravel()[:MAX_FIRST_ROW], array.dtype)
+    width = int(np.argmin((first == 0) | (first == 1)))  # of position 0
+    if len(shape) != 1 or width < MIN_COLUMNS or shape[0] % width or shape[0] < MIN_ROWS * width:
+        return {}
+    rows = values.reshape(-1, width)
+    return {f"the array is flattened: {len(rows):,} rows of {width} values": InMemory({array.name: rows})}
