@@ -76,6 +76,7 @@ READ: Mapping[str, Format] = MappingProxyType(
     {
         **FORMATS,
         "torch": Format("torch", "PyTorch", (".pt", ".pth"), "TorchTable", "torch_file", magic=(b"PK\x03\x04",)),
+        "gguf": Format("gguf", "GGUF", (".gguf",), "GgufTable", "gguf_file", magic=(b"GGUF",)),
     }
 )
 
@@ -98,7 +99,7 @@ def format_for(path: str | os.PathLike[str], name: str | None = None) -> Format:
         return WRITTEN[name]
     form = _by_suffix(os.fspath(path).rstrip("/"))
     if form is not None and form.name in WRITTEN:
-        return form
+        return WRITTEN[form.name]
     if is_stream(os.fspath(path)):
         return FORMATS["npy"]
     known = [suffix for f in WRITTEN.values() for suffix in f.suffixes]
@@ -354,7 +355,6 @@ _FOREIGN = (
     ),
     (re.compile(rb"\x1f\x8b"), "a gzip file: unpack it first"),
     (re.compile(rb"BZh|\xfd7zXZ|\x28\xb5\x2f\xfd|7z\xbc\xaf"), "a compressed file: unpack it first"),
-    (re.compile(rb"GGUF"), "a GGUF file: save its tensor as npy or safetensors"),
     (re.compile(rb"CDF[\x01\x02\x05]"), "a classic netCDF file: save it as netCDF-4, which is HDF5"),
     (re.compile(rb"MATLAB 5"), "a MATLAB 5 file: save it as version 7.3, which is HDF5"),
     (re.compile(rb"\x89PNG|GIF8|\xff\xd8\xff|%PDF"), "a picture or a document, not a table"),
@@ -373,7 +373,7 @@ def recognised(source: InputFile) -> str | None:
     head = source.head
     if _TORCH.match(head):
         return "torch"
-    for form in FORMATS.values():
+    for form in READ.values():
         if any(head.startswith(magic, place) for magic in form.magic for place in form.magic_at):
             return form.name
     # before the foreign kinds: a header of 128 bytes, say, begins as a pickle does

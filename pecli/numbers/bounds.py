@@ -25,6 +25,8 @@ LARGEST_POSITIONS = 128 << 20
 LARGEST_CHUNK = 256 << 20
 # Bytes of a safetensors header, some 100,000 tensors; the format's own reader allows 100 million.
 LONGEST_HEADER = 16 << 20
+# Header of a GGUF file, with the vocabulary of a model.
+LONGEST_GGUF_HEADER = 64 << 20
 # Bytes of the pickle of a PyTorch file, whose opcodes are parsed one by one; some 6,000 tensors.
 LONGEST_PICKLE = 1 << 20
 # Bytes of an npy header, which Python parses; NumPy's own limit.
