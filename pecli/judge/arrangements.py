@@ -48,6 +48,21 @@ def _exchanged_pair(table: Tabular) -> Tabular | None:
     return InMemory({a.name: table.read(a.name).T for a in table.arrays}) if MIN_ROWS <= rows < columns else None
 
 
+def transposed(table: Tabular) -> Tabular | None:
+    """Return the matrices of a table with their axes exchanged; None of a large table or one without a matrix."""
+    matrices = [array.name for array in table.arrays if len(array.shape) == 2] if not is_large(table) else []
+    return InMemory({name: table.read(name).T for name in matrices}) if matrices else None
+
+
+def channels_last(table: Tabular) -> Tabular | None:
+    """Return a map (.., channels, height, width) with its channels last; None of any other array."""
+    array = only_array(table)
+    shape = [side for side in array.shape if side != 1] if array is not None else []
+    if array is None or len(shape) != 3 or shape[0] < MIN_COLUMNS or shape[0] == shape[1] or is_large(table):
+        return None
+    return InMemory({array.name: np.moveaxis(table.read(array.name).reshape(shape), 0, -1)})
+
+
 def along_first(table: Tabular) -> Tabular | None:
     """Return the table along the first axis of an array that is the same at each index of the second; else None."""
     array = only_array(table)

@@ -679,13 +679,14 @@ def _located(actual: Tabular, expected: Tabular, *, tensors: bool = False) -> li
 
 def _other_keys(actual: Tabular, wanted: Identification) -> list[Finding]:
     """Return the parameters of a table's recipe that differ from another one of the encoding, both of some points."""
-    (encoding, have), (other, want) = (split_recipe(one.recipe or "") for one in (identify(actual), wanted))
+    own = identify(actual).recipe
+    (encoding, have), (other, want) = (split_recipe(one) if one else ("", {}) for one in (own, wanted.recipe))
     if encoding != other:
         return []
-    own = CATALOGUE[encoding].parameters
-    usual = {key: str(one.default).lower() if one.kind == "flag" else "" for key, one in own.items()}
-    both = {key: (have.get(key, usual[key]), want.get(key, usual[key])) for key in (*want, *have) if key in own}
-    offs = {key: own[key].param.off for key in both}
+    parameters = CATALOGUE[encoding].parameters
+    usual = {key: str(one.default).lower() if one.kind == "flag" else "" for key, one in parameters.items()}
+    both = {key: (have.get(key, usual[key]), want.get(key, usual[key])) for key in (*want, *have) if key in parameters}
+    offs = {key: parameters[key].param.off for key in both}
     return [Finding("parameter", parameter_text(key, *two, offs[key])) for key, two in both.items() if two[0] != two[1]]
 
 

@@ -75,6 +75,7 @@ JOINED = (
     "cosines, then sines in one array, each value twice",
     "sines, then cosines in one array, each value twice",
 )
+CHANNELS_FIRST = "the channels come before the grid"
 # Prefixes of the layouts of absolute tables, where sines and cosines are columns of one array, the sines first.
 ABSOLUTE = ("blocks", "alternate", "halves")
 
@@ -767,7 +768,7 @@ def _verdict(names: Sequence[GridName]) -> Identification | None:
         many, alike = tables_of(name.grid.view)
         if not alike:
             return Identification(None, "unknown", measured=(f"{UNLIKE}; the first is {name.recipe}",), arrays=arrays)
-        notes += ["the channels come before the grid", *[COPIES.format(many)] * (many > 1)]
+        notes += [CHANNELS_FIRST, *[COPIES.format(many)] * (many > 1)]
     return Identification(name.recipe, "sure" if sure else "likely", tally.residual, tally.equal / max(1, tally.count),
                           name.arithmetic(tally), (*notes, *tally.texts()), others, tally.count, arrays)  # fmt: skip
 

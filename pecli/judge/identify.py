@@ -15,7 +15,7 @@ import numpy as np
 from pecli.errors import BadParameter, PecliError
 from pecli.formats.decimals import digits_text, how_printed, printed_digits
 from pecli.judge import waves
-from pecli.judge.arrangements import EXCHANGED, NUMBERED, arrangements, without_numbers
+from pecli.judge.arrangements import EXCHANGED, NUMBERED, arrangements, channels_last, transposed, without_numbers
 from pecli.judge.biases import BY_DISTANCE, identify_bias, recipe_text
 from pecli.judge.description import (
     ANGLES,
@@ -28,7 +28,7 @@ from pecli.judge.description import (
     statistics_of,
 )  # fmt: skip
 from pecli.judge.frequencies import BASES, MAX_FREQUENCY_DIGITS, MIN_PAIRS, identify_vector
-from pecli.judge.grids import MAX_AXES, identify_angles, identify_grid
+from pecli.judge.grids import CHANNELS_FIRST, MAX_AXES, identify_angles, identify_grid
 from pecli.judge.located import PHASE_ERROR
 from pecli.judge.orders import match, numbered, numbered_are
 from pecli.judge.planes import (
@@ -298,9 +298,11 @@ def identify(table: Tabular, positions: Floats | None = None) -> Identification:
         found = _identified(table, positions)
         if found.recipe is None and positions is None:
             found = identify_digits(table) or found
-            rest = None if found.recipe else without_numbers(table)
-            if rest is not None and (printed := identify_digits(rest)) is not None:
-                found = replace(printed, notes=(*printed.notes, NUMBERED))
+            for note, way in {NUMBERED: without_numbers, EXCHANGED: transposed}.items() if not found.recipe else ():
+                rest = way(table)
+                if rest is not None and (printed := identify_digits(rest)) is not None:
+                    found = replace(printed, notes=(*printed.notes, note))
+                    break
         columns = (f"column '{name}'" if name else "first column, without a name," for name in table.row_labels)
         labels = (f"the {column} labels the rows and was left out" for column in columns)
         named = getattr(table, "names_are_numbers", False)
@@ -344,6 +346,8 @@ def _identified(table: Tabular, positions: Floats | None = None) -> Identificati
             break  # cosines and sines are no bias
     if (found := _of_arrays(table) or _of_batch(table) or identify_angles(table)) is not None:
         return found
+    if (last := channels_last(table)) is not None and (found := _of_arrays(last)) is not None:
+        return replace(found, notes=(*found.notes, CHANNELS_FIRST))
     for note, rows in arrangements(table):
         found = identify_waves(rows)
         if found is not None and found.recipe is not None and EXCHANGED not in found.notes:
@@ -446,7 +450,8 @@ def _at_stated(table: Tabular, places: Floats) -> Identification | None:
     for text, base in product(WAVES[:6], PUBLISHED_BASES):
         with contextlib.suppress(PecliError):  # of another size
             if not is_large(table) and (found := _at(table, places, f"{text}{',:'[':' not in text]}base={base}")):
-                return replace(found, notes=(*found.notes, "rows are at the positions that were given"))
+                recipe = re.sub(",positions=[^,]+", "", found.recipe or "")
+                return replace(found, recipe=recipe, notes=(*found.notes, "rows are at the positions that were given"))
     return None
 
 
