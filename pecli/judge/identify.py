@@ -501,10 +501,10 @@ def identify_waves(table: Tabular, stated: Integers | None = None) -> Identifica
     planes = [plane for plane in every if not is_zero(plane)]
     unknown: Identification | None = None
     both = (True, False) if is_wide(table) else (False, True)
-    for transposed in both if stated is None else (False,):  # stated positions are those of rows
+    for is_exchanged in both if stated is None else (False,):  # stated positions are those of rows
         for group in wave_groups(planes):
-            read = tuple(plane for plane in map(exchanged, group) if plane is not None) if transposed else group
-            if transposed and (len(group) > 1 or not read or read[0].rows < 2):
+            read = tuple(plane for plane in map(exchanged, group) if plane is not None) if is_exchanged else group
+            if is_exchanged and (len(group) > 1 or not read or read[0].rows < 2):
                 continue
             filled = _filled_rows(read)
             found = _of_group(tuple(rows_of(plane, 0, filled) for plane in read), stated)
@@ -523,9 +523,9 @@ def identify_waves(table: Tabular, stated: Integers | None = None) -> Identifica
                     found = replace(found, confidence="likely", equal=equal, notes=(note, *found.notes))
                 elif len(shares) > 1:
                     found = replace(found, notes=(*found.notes, COPIES.format(len(shares))))
-                found = replace(found, notes=((EXCHANGED,) if transposed else ()) + found.notes)
+                found = replace(found, notes=((EXCHANGED,) if is_exchanged else ()) + found.notes)
                 return _others(found, table)
-            unknown = unknown if transposed or (unknown and unknown.measured) else found or unknown
+            unknown = unknown if is_exchanged or (unknown and unknown.measured) else found or unknown
     return unknown
 
 

@@ -639,7 +639,10 @@ def _candidates(y: Floats, x: Floats, near: float, stored: str) -> Changes:
         return
     size = float(np.abs(x).max())
     large = np.abs(x) > size / 2
-    offset, factor = _typical(y - x, near, 0.0), _typical(y[large] / x[large], near / size, 0.0, 1.0, -1.0)
+    ratios = y[large] / x[large]
+    offset, factor = _typical(y - x, near, 0.0), _typical(ratios, near / size, 0.0, 1.0, -1.0)
+    if stored in ("float16", "bfloat16"):  # most values may be one number, rounded
+        factor = _short(factor, EPSILON[stored] * abs(factor))
     if offset:
         done = "added to" if offset > 0 else "subtracted from"
         yield RowChange("offset", f"{figure(abs(offset))} is {done} {{}}", lambda v: v + offset)
