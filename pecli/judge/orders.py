@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from itertools import pairwise
+from itertools import pairwise, product
 from typing import NamedTuple
 
 import numpy as np
@@ -23,6 +23,7 @@ MAX_BREAKS = 64  # places where a map stops to follow the last rows, beyond whic
 MAX_PARTS = 4  # parts of a sentence: more is no description any more, and is reported as "another order"
 MAX_LISTED = 3  # places of a permutation that are named as examples
 MAX_RUNS = 3  # runs of numbers that are named; the others are counted
+MAX_TEXT_PARTS = 1000  # of a file, whose numbers may be sorted as text
 MAX_WIDTH = 1 << 12  # places among which the axes of a grid are looked for
 MERGES = (2, 3, 4)  # sides of the blocks in which vision towers order their patches
 
@@ -194,6 +195,8 @@ def repeated(source: Integers, unit: str) -> Iterator[tuple[str, Integers]]:
 def _rules(found: Integers, count: int, unit: str) -> Iterator[tuple[str, Integers]]:
     """Yield one rule for all places: every second one, each several times, the first ones again and again, a shift."""
     n, places = len(found), np.arange(len(found))
+    if text := _parts_as_text(found, unit) if n == count else "":
+        yield text, found
     step = int(found[1] - found[0]) if n > 2 and found[0] >= 0 else 0
     if step > 1 and found[0] + step * (n - 1) < count:
         begin = f", from {unit} {found[0]} on" if found[0] else ""
@@ -208,6 +211,9 @@ def _rules(found: Integers, count: int, unit: str) -> Iterator[tuple[str, Intege
         text = f"{plural(unit)} 0 to {times - 1} are {unit} 0, the next {times} are {unit} {times}, and so on"
         if n <= count:
             yield f"numbers of {plural(unit)} are rounded down to multiples of {times}: {text}", places // times * times
+    twice = 1 + np.flatnonzero(np.diff(found) == 0)
+    if len(twice) > 1 and found[0] == 0 and {*np.diff(found).tolist()} == {0, 1} and np.diff(twice).min() > 1:
+        yield f"{numbered(unit, twice)} repeat the {unit} before, and later {plural(unit)} have moved down", found
     again = 1 + int(np.argmax(found[1:] == 0)) if n > 2 and (found[1:] == 0).any() else 0
     if 1 < again <= count and found[0] == 0:
         which = f"the first {min(again, n - again)}"
@@ -217,6 +223,21 @@ def _rules(found: Integers, count: int, unit: str) -> Iterator[tuple[str, Intege
         place = (by, 0) if by > 0 else (0, -by)
         text = f"the {plural(unit)} are shifted cyclically by {by}: {unit} {place[0]} holds {unit} {place[1]}"
         yield text, np.roll(places, by)
+
+
+def _parts_as_text(found: Integers, unit: str) -> str:
+    """Return that equal parts stand in the order of their numbers sorted as text, as file names are; "" elsewhere."""
+    n = len(found)
+    for many, first in product(range(11, min(n // 2, MAX_TEXT_PARTS) + 1), (0, 1)):
+        if n % many == 0 and (found != np.arange(n)).any():
+            names = sorted(map(str, range(first, many + first)))
+            order, size = np.array(names).astype(np.int64) - first, n // many
+            if np.array_equal(found, (order[:, None] * size + np.arange(size)).ravel()):
+                listed = ", ".join(names[:4])
+                return (
+                    f"{many} parts of {size} {plural(unit)} stand in the order of their numbers as text: {listed}, .."
+                )
+    return ""
 
 
 def runs_of(found: Integers) -> list[OrderRun]:

@@ -358,3 +358,20 @@ def test_two_nerf_tables_of_one_file_each_are_compared_without_a_recipe(ask):
         turns = [f(2.0**k * points) for k in np.linspace(0, top, 10) for f in (np.sin, np.cos)]
         np.save(name, np.concatenate([points, *turns], 1).astype("float32"))
     ask("compare", "mine.npy", "nerf.npy").ends(1).says("different: array differs in columns from 9 on")
+
+
+def test_rows_at_the_joints_of_parts_that_repeat_are_named(ask):
+    parts = [sinusoid(2049, 32)[k : k + 513] for k in range(0, 2048, 512)]
+    np.save("joined.npy", np.concatenate(parts))
+    said = "rows 513, 1026 and 1539 repeat the row before, and later rows have moved down"
+    ask("compare", "joined.npy", "sinusoidal:dim=32").says(f"different: {said}")
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_parts_in_the_order_of_their_names_are_named(ask, first):
+    table = sinusoid(12 * 64, 32)
+    parts = {f"part_{first + k}": table[64 * k : 64 * k + 64] for k in range(12)}
+    np.save("all.npy", np.concatenate([parts[name] for name in sorted(parts)]))
+    names = "0, 1, 10, 11" if first == 0 else "1, 10, 11, 12"
+    said = f"12 parts of 64 rows stand in the order of their numbers as text: {names}, .."
+    ask("compare", "all.npy", "sinusoidal:dim=32").says(f"different: {said}")
