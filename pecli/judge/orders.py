@@ -25,6 +25,7 @@ MAX_LISTED = 3  # places of a permutation that are named as examples
 MAX_RUNS = 3  # runs of numbers that are named; the others are counted
 MAX_TEXT_PARTS = 1000  # of a file, whose numbers may be sorted as text
 MAX_WIDTH = 1 << 12  # places among which the axes of a grid are looked for
+MIN_BLOCKS = 3  # of such a grid along each side; of fewer, other permutations have the same order
 MERGES = (2, 3, 4)  # sides of the blocks in which vision towers order their patches
 
 
@@ -152,7 +153,7 @@ def _grid_order(found: Integers) -> str:
         high = len(grid)
         ways = {"whose axes are exchanged": grid.T, "flipped left to right": grid[:, ::-1],
                 "flipped upside down": grid[::-1]}  # fmt: skip
-        for k in (k for k in MERGES if high % k == width % k == 0):
+        for k in (k for k in MERGES if high % k == width % k == 0 and min(high, width) >= MIN_BLOCKS * k):
             merged = grid.reshape(high // k, k, width // k, k).swapaxes(1, 2)
             ways[f"in blocks of {k} x {k}, where it was expected row by row"] = merged
             ways[f"row by row, where blocks of {k} x {k} were expected"] = np.argsort(merged, axis=None)
