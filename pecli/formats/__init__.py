@@ -344,6 +344,7 @@ def reopened(path: str, form: str, names: tuple[str, ...]) -> StoredTable:
 
 
 _TORCH = re.compile(rb"PK\x03\x04.{26}[^/]{1,255}/data(\.pkl|/\d)", re.DOTALL)  # the first member of torch.save
+_OFFICE = re.compile(rb"PK\x03\x04.{26}(\[Content_Types\]\.xml|mimetypeapplication/vnd\.oasis)", re.DOTALL)
 _FOREIGN = (
     (
         re.compile(rb"\x80\x02\x8a\x0al\xfc\x9cF\xf9 j\xa8P\x19"),
@@ -373,6 +374,8 @@ def recognised(source: InputFile) -> str | None:
     head = source.head
     if _TORCH.match(head):
         return "torch"
+    if _OFFICE.match(head):
+        raise source.bad("is a spreadsheet or another office document: save the sheet as csv")
     for form in READ.values():
         if any(head.startswith(magic, place) for magic in form.magic for place in form.magic_at):
             return form.name

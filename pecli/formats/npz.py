@@ -66,6 +66,8 @@ PIECE = 1 << 20
 LONGEST_TEXT = 4 << 20  # bytes of the recipe, four for each character
 _TEXT = re.compile(rb"\x93NUMPY.{4,6}\{'descr': '[<>|=]?[US]\d+'", re.DOTALL)  # the beginning of an array of text
 
+_OBJECTS = re.compile(rb"\x93NUMPY.{4,6}\{'descr': '\|O'", re.DOTALL)
+
 
 def _text(member: bytes) -> str:
     """Return the text of an array of no axes as NumPy writes it; nothing where it is another."""
@@ -96,14 +98,18 @@ class NpzTable(StoredTable):
             if self._raw.read(source.size - END_RECORD - len(self._archive.comment), 4) != b"PK\x05\x06":
                 raise source.bad("goes on behind the end of its archive: it is damaged; make it again")
             members = self._archive.infolist()
-            facts: dict[str, Any] = {}
+            facts, objects = dict[str, Any](), list[zipfile.ZipInfo]()
             for info in members:
                 if info.filename.endswith(".npy") and not info.is_dir():
                     head = self._small(source, info, LONGEST_NPY_HEADER)
-                    if not _TEXT.match(head):
+                    if _OBJECTS.match(head):  # such as a config beside the table
+                        objects.append(info)
+                    elif not _TEXT.match(head):
                         self._members[info.filename.removesuffix(".npy")] = self._open(source, info)
                     elif info.filename.removesuffix(".npy").rstrip("_") == RECIPE:
                         facts = parse_object(_text(self._small(source, info))) or facts
+            for info in objects if not self._members else ():
+                self._open(source, info)  # which says why it is refused
             arrays = [
                 array_of(name, member.array.shape, member.array.dtype, axes_of(facts, name))
                 for name, member in self._members.items()

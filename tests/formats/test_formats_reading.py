@@ -598,3 +598,22 @@ def test_random_damage_is_refused_or_read_but_never_a_crash(tmp_path):
             path.write_bytes(damaged)
             with contextlib.suppress(PecliError):
                 read_all(path, None)
+
+
+def test_objects_beside_arrays_of_an_npz_are_left_out(tmp_path):
+    np.savez(tmp_path / "cache.npz", cos=np.ones((4, 2)), config=np.array([{"theta": 10000}], object))
+    with open_table(tmp_path / "cache.npz") as held:
+        assert [array.name for array in held.arrays] == ["cos"]
+    np.savez(tmp_path / "only.npz", config=np.array([{"theta": 10000}], object))
+    with pytest.raises(BadFile, match="objects or records, which are never unpickled"):
+        open_table(tmp_path / "only.npz")
+
+
+@pytest.mark.parametrize(("first", "text"), [
+    ("[Content_Types].xml", "<x/>"), ("mimetype", "application/vnd.oasis.opendocument.spreadsheet"),
+])  # fmt: skip
+def test_a_spreadsheet_is_told_what_to_save(tmp_path, first, text):
+    with zipfile.ZipFile(tmp_path / "sheet.xlsx", "w") as archive:
+        archive.writestr(first, text)
+    with pytest.raises(BadFile, match=r"spreadsheet .*: save the sheet as csv"):
+        open_table(tmp_path / "sheet.xlsx")
