@@ -393,9 +393,9 @@ def _located(pairs: list[ArrayPair], differing: list[ArrayPair]) -> list[Finding
     if partly:
         return partly
     own = [_located(pairs, [pair]) for pair in differing] if len(differing) > 1 else []
-    if any(findings[0].kind != "place" for findings in own):
+    if any(findings[0].kind not in ("place", "rounding") for findings in own):
         return sorted((finding for findings in own for finding in findings), key=lambda one: one.kind in VAGUE)
-    return [place(pair) for pair in differing]
+    return sorted(map(place, differing), key=lambda one: one.kind == "rounding")
 
 
 def _is_small(differing: list[ArrayPair], nears: list[float]) -> bool:
