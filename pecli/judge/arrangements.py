@@ -55,12 +55,14 @@ def transposed(table: Tabular) -> Tabular | None:
 
 
 def channels_last(table: Tabular) -> Tabular | None:
-    """Return a map (.., channels, height, width) with its channels last; None of any other array."""
-    array = only_array(table)
-    shape = [side for side in array.shape if side != 1] if array is not None else []
-    if array is None or len(shape) != 3 or shape[0] < MIN_COLUMNS or shape[0] == shape[1] or is_large(table):
+    """Return maps (.., channels, height, width) with channels last, and other arrays as they are; None without any."""
+    shapes = {array.name: [side for side in array.shape if side != 1] for array in table.arrays}
+    maps = [name for name, sides in shapes.items() if len(sides) == 3 and MIN_COLUMNS <= sides[0] != sides[1]]
+    if not maps or is_large(table):
         return None
-    return InMemory({array.name: np.moveaxis(table.read(array.name).reshape(shape), 0, -1)})
+    values = {name: table.read(name) for name in shapes}
+    return InMemory({name: np.moveaxis(one.reshape(shapes[name]), 0, -1) if name in maps else one
+                     for name, one in values.items()})  # fmt: skip
 
 
 def along_first(table: Tabular) -> Tabular | None:

@@ -146,7 +146,7 @@ def explain(actual: Tabular, expected: Tabular, found: Comparison) -> list[Findi
             return cycles
         findings = _described(actual, table, found) if table is not None else None
         if table is not None and not findings:
-            findings = _identified(actual, table, found)
+            findings = _identified(actual, table, found) or _resized(matched_views(actual, table), table)
         if findings:  # rounding is measured from the recipe, not from the other file, which may have the same
             stored = {one.kind for one in findings} in ({"layout"}, {"layout", "rounding"})
             findings[1:] = [one for one in findings[1:] if one.kind not in ("rounding", "channels")]

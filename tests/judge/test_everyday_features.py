@@ -375,3 +375,12 @@ def test_parts_in_the_order_of_their_names_are_named(ask, first):
     names = "0, 1, 10, 11" if first == 0 else "1, 10, 11, 12"
     said = f"12 parts of 64 rows stand in the order of their numbers as text: {names}, .."
     ask("compare", "all.npy", "sinusoidal:dim=32").says(f"different: {said}")
+
+
+def test_features_with_channels_first_are_named_beside_their_matrix(ask):
+    matrix = 32 * np.random.default_rng(1).normal(size=(2, 64))
+    y, x = ((np.indices((32, 32)) + 0.5) / 32 * 2 - 1).reshape(2, -1)
+    turns = 2 * np.pi * np.stack([x, y], 1) @ matrix
+    features = np.concatenate([np.sin(turns), np.cos(turns)], 1).astype("float32")
+    np.savez("sam.npz", image_pe=features.T.reshape(128, 32, 32), gaussian=matrix.astype("float32"))
+    ask("identify", "sam.npz").says("fourier:dim=128", "grid=32x32", "the channels come before the grid")

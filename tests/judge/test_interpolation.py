@@ -87,3 +87,11 @@ def test_a_long_table_of_few_values_takes_seconds(ask):
     ask("identify", "codes.npy").says("binary:dim=16,len=4096 (sure")
     assert time.monotonic() - start < 120
     assert WAYS[0].weights(4096, 1 << 20, np.array([0, 7])).shape == (2, 4096)
+
+
+def test_a_computed_table_that_was_resized_is_told_of_two_files(ask, pecli):
+    for side in (14, 24):
+        pecli("generate", f"sincos2d:dim=64,grid={side}x{side}", "-o", f"{side}.npy", "-q")
+    np.save("mine.npy", resized(np.load("14.npy"), 14, (24, 24), CUBIC))
+    said = "different: a 14 x 14 grid was resized to 24 x 24 by bicubic interpolation"
+    ask("compare", "mine.npy", "24.npy").says(said, "sincos2d:dim=64,grid=24x24")
