@@ -58,7 +58,7 @@ WRITTEN: Mapping[str, Format] = MappingProxyType(
             Format("c", "a C header", (".h",), None, "c_header", dtypes=(*_PLAIN, *INTEGERS)),
             Format(
                 "gguf", "GGUF", (".gguf",), None, dtypes=(*_PLAIN, "int8", "int16", "int32", "int64"),
-                package="gguf", extra=True,
+                magic=(b"GGUF",), package="gguf", extra=True,
             ),
             Format(
                 "onnx", "an ONNX model", (".onnx",), None, dtypes=("bfloat16", "float16", "float32"),
@@ -71,12 +71,13 @@ WRITTEN: Mapping[str, Format] = MappingProxyType(
 FORMATS: Mapping[str, Format] = MappingProxyType(
     {name: f for name, f in WRITTEN.items() if f.reader is not None and not f.many}
 )
-# Formats of files that pecli reads; PyTorch's has other suffixes too, so that its content decides.
+# Formats of files that pecli reads, GGUF without its package; PyTorch's has other suffixes too, so that its content
+# decides.
 READ: Mapping[str, Format] = MappingProxyType(
     {
         **FORMATS,
         "torch": Format("torch", "PyTorch", (".pt", ".pth"), "TorchTable", "torch_file", magic=(b"PK\x03\x04",)),
-        "gguf": Format("gguf", "GGUF", (".gguf",), "GgufTable", "gguf_file", magic=(b"GGUF",)),
+        "gguf": WRITTEN["gguf"]._replace(reader="GgufTable", package=None),
     }
 )
 

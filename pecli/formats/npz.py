@@ -65,8 +65,7 @@ END_RECORD = 22  # bytes, without the comment
 PIECE = 1 << 20
 LONGEST_TEXT = 4 << 20  # bytes of the recipe, four for each character
 _TEXT = re.compile(rb"\x93NUMPY.{4,6}\{'descr': '[<>|=]?[US]\d+'", re.DOTALL)  # the beginning of an array of text
-
-_OBJECTS = re.compile(rb"\x93NUMPY.{4,6}\{'descr': '\|O'", re.DOTALL)
+_OBJECTS = re.compile(rb"\x93NUMPY.{4,6}\{'descr': '\|O'", re.DOTALL)  # of Python objects, such as a config
 
 
 def _text(member: bytes) -> str:
@@ -102,7 +101,7 @@ class NpzTable(StoredTable):
             for info in members:
                 if info.filename.endswith(".npy") and not info.is_dir():
                     head = self._small(source, info, LONGEST_NPY_HEADER)
-                    if _OBJECTS.match(head):  # such as a config beside the table
+                    if _OBJECTS.match(head):
                         objects.append(info)
                     elif not _TEXT.match(head):
                         self._members[info.filename.removesuffix(".npy")] = self._open(source, info)

@@ -1,4 +1,4 @@
-"""Other arrangements of a table's values: flattened, reshaped, with axes exchanged, beside row numbers, as matrices."""
+"""Other arrangements of a table's values: flattened, reshaped, with axes exchanged, with row numbers, as matrices."""
 
 from __future__ import annotations
 
@@ -42,10 +42,10 @@ def _as_rows(table: Tabular) -> Tabular | None:
 def _exchanged_pair(table: Tabular) -> Tabular | None:
     """Return two matrices that are wider than high, such as cosines and sines, with their axes exchanged; else None."""
     shapes = {array.shape for array in table.arrays}
-    if len(table.arrays) != 2 or len(shapes) > 1 or len(next(iter(shapes))) != 2 or is_large(table):
+    if len(table.arrays) != 2 or len(shapes) > 1 or len(next(iter(shapes))) != 2:
         return None
     rows, columns = next(iter(shapes))
-    return InMemory({a.name: table.read(a.name).T for a in table.arrays}) if MIN_ROWS <= rows < columns else None
+    return transposed(table) if MIN_ROWS <= rows < columns else None
 
 
 def transposed(table: Tabular) -> Tabular | None:

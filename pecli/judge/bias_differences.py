@@ -99,12 +99,15 @@ def _causes(actual: Tabular, expected: Table, held: list[biases.Lines], compared
     part |= len(kinds) > 1 and bool({"heads", "alibi_heads"} & {*kinds})
     if described and not part:
         return described
-    same = ": equal after a softmax, as each row differs by one number" * _is_shifted(actual, expected)
-    if found := [] if same else _placed(actual, expected) or described:
+    is_shifted = _is_shifted(actual, expected)
+    if not is_shifted and (found := _placed(actual, expected) or described):
         return found
     measured = biases.distance_of(actual) or ""
     if measured and "no recipe" not in measured:
+        same = ": equal after a softmax, as each row differs by one number" * is_shifted
         return [Finding("distance", f"the file holds {measured}, where {short} was expected{same}")]
+    if described:
+        return described
     if best is not None and best.candidate.trained:
         if best.candidate.notes[-1:] == (CAUSAL,) and expected.source.keys().get("mask") != "causal":
             return [Finding("mask", f"{CAUSAL}, where none was expected")]

@@ -164,10 +164,9 @@ def wave_differences(actual: Tabular, expected: Table, found: Comparison) -> lis
                     first = Finding("transposed", "rows and columns are exchanged: the table is transposed")
                     lone = ["exchanged"] * (len(group) == 1)  # one part alone: the other is not missing
                     others = [one for one in findings if one.kind not in ("rows", "rounding", *lone)]
-                    return [
-                        first,
-                        *(others or [Finding("rounding", "otherwise all values are right, within rounding")]),
-                    ]
+                    both = " that both have" * any(one.kind == "rows" for one in findings)
+                    right = Finding("rounding", f"otherwise all values{both} are right, within rounding")
+                    return [first, *(others or [right])]
                 if findings is not None:
                     return [*(Finding("zero", f"{plane.name}: all values are zero") for plane in zero), *findings]
         return next((findings for group in groups if (findings := _by_positions(group, want))), None)

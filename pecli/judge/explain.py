@@ -680,8 +680,8 @@ def _located(actual: Tabular, expected: Tabular, *, tensors: bool = False) -> li
 def _other_keys(actual: Tabular, wanted: Identification) -> list[Finding]:
     """Return the parameters of a table's recipe that differ from another one of the encoding, both of some points."""
     own = identify(actual).recipe
-    (encoding, have), (other, want) = (split_recipe(one) if one else ("", {}) for one in (own, wanted.recipe))
-    if encoding != other:
+    (encoding, have), (other, want) = split_recipe(own or "none"), split_recipe(wanted.recipe or "none")
+    if own is None or encoding != other:
         return []
     parameters = CATALOGUE[encoding].parameters
     usual = {key: str(one.default).lower() if one.kind == "flag" else "" for key, one in parameters.items()}

@@ -415,13 +415,13 @@ def _measured_axis(z: Complex, dtype: str, columns: Integers) -> tuple[GridAxis,
         return None
     steps = np.where(signal.steps < -4 * signal.errors, signal.steps + 2 * np.pi, np.abs(signal.steps))
     start = origin_of(signal, np.abs(signal.steps), 0.0)
-    unit = phasors(z.real / signal.magnitudes, z.imag / signal.magnitudes)
-    every = signal._replace(unit=unit, rows=np.arange(len(z)))
-    places = positions_in_steps(every, signal.steps, signal.phases)
-    near = np.rint(places)
-    is_even = run == slice(0, len(z))  # without a jump, though the slowest pair may turn more than once
-    if is_even or not np.abs(places - near).max() <= 0.3 or len(np.unique(near)) < len(z):  # NaN is not
-        near = np.arange(len(z), dtype=float) - signal.reference
+    near = np.arange(len(z), dtype=float) - signal.reference
+    if run != slice(0, len(z)):  # coordinates jump
+        unit = phasors(z.real / signal.magnitudes, z.imag / signal.magnitudes)
+        every = signal._replace(unit=unit, rows=np.arange(len(z)))
+        places = positions_in_steps(every, signal.steps, signal.phases)
+        whole = np.rint(places)
+        near = whole if np.abs(places - whole).max() <= 0.3 and len(np.unique(whole)) == len(z) else near
     errors = signal.errors
     if dtype == "float16":  # below its smallest normal number sines of slow pairs have no relative precision
         errors = errors + 2.0**-23 / len(z)
@@ -569,7 +569,7 @@ class PlannedPairs(NamedTuple):
                 periods = step(step(np.array(base)) ** step(np.log(w.max() / w) / np.log(base)))
                 angles = step(step(step(values) * w.max())[:, None] / periods)
             made = [wave(angles) * self.magnitude[own] for wave in (np.cos, np.sin)]
-            zero = np.maximum(MAX_ZERO, MAX_ZERO / 16 * np.abs(angles))
+            zero = np.maximum(MAX_ZERO, 2.0**-52 * np.abs(angles))
             return [rounded(np.where(np.abs(values) < zero, 0.0, values), dtype) for values in made]
         axis, made = self.plan.axes[number], []
         for band in self.plan.bands:  # which NumPy does not round correctly
@@ -836,6 +836,8 @@ def _differences(actual: Floats, expected: Floats, part: Expected, rows: Integer
     row, column = np.nonzero(actual != expected)
     have, want = actual[row, column], expected[row, column]
     own = unit(want, dtype)
+    if dtype != "float64":  # near 0, what a double leaves of half turns is no rounding of this type
+        own = np.maximum(own, 2.0**-53 * part.slack[column])
     fits = np.abs(have - want) <= library_units(dtype) * own + 2.0**-24 * part.slack[column]
     return BlockDifferences.of(part.plane, actual.size, rows[row], part.columns[column], have, want, own, fits)
 

@@ -147,7 +147,7 @@ def descriptions(found: Integers, count: int, unit: str) -> Iterator[tuple[str, 
 
 
 def _grid_order(found: Integers) -> str:
-    """Return of which grid the places are in another order, and in which one; "" of none."""
+    """Return the sides of a grid whose places are in another order, and that order; "" where there is none."""
     for width in (k for k in range(2, len(found) // 2 + 1) if len(found) % k == 0):
         grid = np.arange(len(found)).reshape(-1, width)
         high = len(grid)
@@ -229,15 +229,13 @@ def _rules(found: Integers, count: int, unit: str) -> Iterator[tuple[str, Intege
 def _parts_as_text(found: Integers, unit: str) -> str:
     """Return that equal parts stand in the order of their numbers sorted as text, as file names are; "" elsewhere."""
     n = len(found)
-    for many, first in product(range(11, min(n // 2, MAX_TEXT_PARTS) + 1), (0, 1)):
-        if n % many == 0 and (found != np.arange(n)).any():
-            names = sorted(map(str, range(first, many + first)))
-            order, size = np.array(names).astype(np.int64) - first, n // many
-            if np.array_equal(found, (order[:, None] * size + np.arange(size)).ravel()):
-                listed = ", ".join(names[:4])
-                return (
-                    f"{many} parts of {size} {plural(unit)} stand in the order of their numbers as text: {listed}, .."
-                )
+    counts = [many for many in range(11, min(n // 2, MAX_TEXT_PARTS) + 1) if n % many == 0]
+    for many, first in product(counts, (0, 1)):
+        names, size = sorted(map(str, range(first, many + first))), n // many
+        order = np.array(names).astype(np.int64) - first
+        if np.array_equal(found, (order[:, None] * size + np.arange(size)).ravel()):
+            parts = f"{many} parts of {size} {plural(unit)}"
+            return f"{parts} stand in the order of their numbers as text: {', '.join(names[:4])}, .."
     return ""
 
 

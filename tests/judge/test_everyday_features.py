@@ -384,3 +384,18 @@ def test_features_with_channels_first_are_named_beside_their_matrix(ask):
     features = np.concatenate([np.sin(turns), np.cos(turns)], 1).astype("float32")
     np.savez("sam.npz", image_pe=features.T.reshape(128, 32, 32), gaussian=matrix.astype("float32"))
     ask("identify", "sam.npz").says("fourier:dim=128", "grid=32x32", "the channels come before the grid")
+
+
+def test_features_of_float64_code_are_no_float32_arithmetic(ask):
+    axis = np.linspace(-1, 1, 32)
+    y, x = (one.ravel() for one in np.meshgrid(axis, axis, indexing="ij"))
+    columns = [f(2.0**k * np.pi * c) for k in range(6) for f in (np.sin, np.cos) for c in (y, x)]
+    np.save("coords.npy", np.stack(columns, 1).astype("float32"))
+    ask("identify", "coords.npy").says("nerf:bands=6,grid=32x32", "of the values equal").never("float32 arithmetic")
+
+
+def test_a_shorter_transposed_table_is_right_where_both_have_values(ask):
+    np.save("columns.npy", sinusoid(100, 64).T)
+    ask("compare", "columns.npy", "sinusoidal:dim=64").says("transposed", "otherwise all values are right")
+    short = ask("compare", "columns.npy", "sinusoidal:dim=64,len=200")
+    short.says("transposed").never("otherwise all values are right")
