@@ -17,7 +17,7 @@ from pecli.judge.rows import floats
 from pecli.numbers.dtypes import GRIDS
 from pecli.numbers.printing import limit
 from pecli.numbers.rounding import units
-from pecli.spec.hooks import Change, parameter_text
+from pecli.spec.hooks import Change, parameter_texts
 from pecli.spec.plans import Bias, ImageWindow, Relative, Values
 from pecli.spec.profiles import CAUSAL, Candidate
 from pecli.spec.recipe import Recipe
@@ -212,15 +212,9 @@ def _described(found: biases.Fit, actual: Tabular, expected: Table, compared: Co
         if again is not None and again.unexplained <= found.unexplained and again.equal >= found.equal:
             keys = tried
             del other[key]
-    encoding = expected.source.encoding
-    words = encoding.hook("words")(other) if encoding.declares("words") else {}
-    for key, (have, wanted) in other.items():
-        if words.get(key) == "":  # another sentence says it
-            continue
-        option = next((p.param.off for p in encoding.parameters.values() if p.option == key), None)
+    for key, text in parameter_texts(expected.source.encoding, other).items():
         same = "".join(f": {note}" for note in found.candidate.notes if key == "bias-max" and "the same as" in note)
-        text = (words.get(key) or parameter_text(key, have, wanted, option)) + same
-        findings.append(Finding(key.replace("-", "_"), text))
+        findings.append(Finding(key.replace("-", "_"), text + same))
     if not any(one.kind == "axes" for one in findings):  # else the lengths are those of other axes
         findings += _extent(found, expected)
     findings += [Finding("place", place) for place in found.places]

@@ -279,6 +279,13 @@ class Identification:
         return shorten(self.recipe or "", MAX_RECIPE)
 
     @property
+    def values(self) -> str:
+        """Whose values they are, for a sentence: the recipe's, slopes of some heads, or trained numbers by an index."""
+        if self.equal is None and "form=index" in self.short:
+            return f"trained numbers, by the index of {self.short}"
+        return next((note for note in self.notes if note.startswith("slopes of")), f"those of {self.short}")
+
+    @property
     def unknown(self) -> str:
         """What is said first of an unknown table: what it is nearly, or what was measured."""
         first = next(iter(self.measured), "no recipe was found that gives these values")

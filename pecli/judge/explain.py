@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from itertools import takewhile
@@ -53,6 +53,7 @@ from pecli.judge.transforms import (
     one_row,
     remade,
     reordered,
+    shifted_angles,
     unlike_halves,
 )
 from pecli.judge.waves import LOW_TYPES
@@ -63,8 +64,8 @@ from pecli.numbers.positions import Positions, fraction_text
 from pecli.numbers.printing import limit
 from pecli.numbers.rounding import floats
 from pecli.spec.catalogue import CATALOGUE
-from pecli.spec.declaration import Family
-from pecli.spec.hooks import parameter_text
+from pecli.spec.declaration import Encoding, Family
+from pecli.spec.hooks import parameter_texts
 from pecli.spec.plans import Waves
 from pecli.spec.recipe import Recipe, split_recipe
 from pecli.spec.tabular import InMemory, Tabular, View
@@ -138,7 +139,7 @@ def explain(actual: Tabular, expected: Tabular, found: Comparison) -> list[Findi
             table = None
         trained = named.equal is None and table is not None and table.request.form == "index"
         if table is not None and (rounding := _phase_rounding(pairs, table, found)) is not None:
-            return [rounding, Finding("expected", f"the expected values are those of {named.short}")]
+            return [rounding, Finding("expected", f"the expected values are {named.values}")]
         own = _located(actual, expected) if trained else []  # the recipe gives the index alone
         if any(one.kind not in ("place", "identity") for one in own):
             return own
@@ -151,10 +152,12 @@ def explain(actual: Tabular, expected: Tabular, found: Comparison) -> list[Findi
             stored = {one.kind for one in findings} in ({"layout"}, {"layout", "rounding"})
             findings[1:] = [one for one in findings[1:] if one.kind not in ("rounding", "channels")]
             findings += [Finding("rounding", "otherwise they are the same table, within rounding")] * stored
-            what = "trained numbers, by the index of" if trained else "those of"
-            return [*findings, Finding("expected", f"the expected values are {what} {named.short}")]
+            return [*findings, Finding("expected", f"the expected values are {named.values}")]
         of_pairs = any(text.startswith(PAIRS) for text in named.measured)
-        return _located(actual, expected, tensors=named.recipe is None and not of_pairs)
+        findings = _located(actual, expected, tensors=named.recipe is None and not of_pairs)
+        if findings and findings[0].kind == "identity" and named.confidence == "sure":
+            findings.insert(1, Finding("expected", f"the expected values are {named.values}"))
+        return findings
 
 
 def _cyclic(pairs: list[tuple[ArrayView, ArrayView]], table: Table | None) -> list[Finding]:
@@ -662,6 +665,8 @@ def _located(actual: Tabular, expected: Tabular, *, tensors: bool = False) -> li
     if own is None or any(identify(other).confidence == "sure" for _, other in others):
         return _as_bits(actual, expected) or findings
     if own.recipe is None or own.confidence == "unknown":
+        if shifted := shifted_angles(pairs):
+            return [shifted, *findings]
         return [*[Finding("random", TRAINED)] * (is_trained(actual) and not is_trained(expected)), *findings]
     table = _parsed(own.recipe)
     if table is not None and isinstance(expected, Table) and table.source == expected.source:
@@ -674,7 +679,8 @@ def _located(actual: Tabular, expected: Tabular, *, tensors: bool = False) -> li
     for have, gone in (("cosines", "sines"), ("sines", "cosines")):
         if wanted.recipe == own.recipe and f"{have} alone" in own.notes and f"{gone} alone" in wanted.notes:
             return [Finding("exchanged", f"every column holds {have} where {gone} were expected")]
-    return [Finding("identity", f"the file holds other values: {sure}{own.recipe}{lone}"), *findings]
+    what = own.values.removeprefix("those of ")
+    return [Finding("identity", f"the file holds other values: {sure}{what}{lone}"), *findings]
 
 
 def _other_keys(actual: Tabular, wanted: Identification) -> list[Finding]:
@@ -686,8 +692,13 @@ def _other_keys(actual: Tabular, wanted: Identification) -> list[Finding]:
     parameters = CATALOGUE[encoding].parameters
     usual = {key: str(one.default).lower() if one.kind == "flag" else "" for key, one in parameters.items()}
     both = {key: (have.get(key, usual[key]), want.get(key, usual[key])) for key in (*want, *have) if key in parameters}
-    offs = {key: parameters[key].param.off for key in both}
-    return [Finding("parameter", parameter_text(key, *two, offs[key])) for key, two in both.items() if two[0] != two[1]]
+    return _texts(CATALOGUE[encoding], both)
+
+
+def _texts(encoding: Encoding, both: Mapping[str, tuple[str, str]]) -> list[Finding]:
+    """Return the parameters that differ; of the file's and the expected text of each."""
+    other = {key: two for key, two in both.items() if two[0] != two[1]}
+    return [Finding("parameter", text) for text in parameter_texts(encoding, other).values()]
 
 
 def _other_choice(actual: Tabular, expected: Table) -> list[Finding]:
@@ -707,9 +718,7 @@ def _other_choice(actual: Tabular, expected: Table) -> list[Finding]:
             with contextlib.suppress(PecliError):
                 recipe = Recipe.bind(encoding.name, **{**keys, key: choice})
                 if recipe != expected.source and gives(Table(recipe, expected.extent, expected.request)):
-                    both = choice, keys.get(key, "")
-                    words = encoding.hook("words")({key: both}) if encoding.declares("words") else {}
-                    return [Finding(key, words.get(key) or parameter_text(key, *both, parameter.param.off))]
+                    return _texts(encoding, {key: (choice, keys.get(key, ""))})
     return []
 
 
@@ -755,9 +764,12 @@ def _scaled_positions(found: Identification | None, expected: Tabular) -> list[F
 def _parameters(recipe: str | None, expected: Table) -> list[Finding]:
     """Return the parameters of a recipe that differ from the expected ones of the same encoding."""
     have, want = _parsed(recipe), Expected.of(expected)
-    if have is None or want is None or have.source.encoding != expected.source.encoding:
+    if have is None or have.source.encoding != expected.source.encoding:
         return []
-    return [Finding("parameter", line) for line in key_lines(want, have.source.keys())]
+    if want is not None:
+        return [Finding("parameter", line) for line in key_lines(want, have.source.keys())]
+    own, other = have.source.keys(), expected.source.keys()
+    return _texts(expected.source.encoding, {key: (own.get(key, ""), other.get(key, "")) for key in {**other, **own}})
 
 
 def _rotated(pairs: list[tuple[ArrayView, ArrayView]]) -> list[Finding]:

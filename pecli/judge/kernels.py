@@ -454,8 +454,8 @@ def _difference(
     measured = InMemory({"cos": narrow(z.real, None, kind), "sin": narrow(z.imag, None, kind)})
     found = explained(measured, expected)
     kinds = [one.kind for one in found]
-    if {*kinds[:1]} & {*UNSPECIFIC_KINDS} or {*kinds} & {"columns", "factor", "offset"}:
-        return []  # coarse values do not tell these
+    if {*kinds[:1]} & {*UNSPECIFIC_KINDS} or {*kinds} & {"columns", "factor", "offset", "place"}:
+        return []  # coarse values do not tell these, and what is true of a part is not the fault
     first = distinct[0] == 0 and step == 1  # rows' numbers are the positions
     texts = [one.text for one in found if one.kind not in UNSPECIFIC_KINDS]
     return [re.sub(r"\brow(?=s? )", "position", text) if first else text for text in texts]

@@ -670,7 +670,8 @@ def _coarser(y: Floats, x: Floats, near: float, stored: str) -> Changes:
             if np.array_equal(np.round(x, k), x):
                 break
             words, half = f"{k} decimals" if k else "integers", 0.5 * 10.0**-k
-            yield RowChange("decimals", f"{{}} are rounded to {words}", np.positive, half=half)
+            right = "right, " * (k > 0)
+            yield RowChange("decimals", f"{{}} are {right}rounded to {words}", np.positive, half=half)
             yield RowChange("decimals", f"{{}} are cut to {words}", partial(_nearer_zero, half), half=half)
             break
     for narrow in ("bfloat16", "float16", "float32") if stored else ():

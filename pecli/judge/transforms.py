@@ -24,8 +24,10 @@ MIN_COLLIDING = 0.2
 MAX_LONE_VALUES = 1 << 22
 # Largest error of remade rows as a share of their largest value: of the 1e-5 that a layer norm adds to the variance.
 MAX_REMADE_GAP = 1e-3
-# Radians by which angles of float32 are off at position 131072.
-MAX_ANGLE_GAP = 0.01
+# Radians by which angles of float32 are off at position 131072, and those of values that are not.
+MAX_ANGLE_GAP, MAX_TURN_GAP = 0.01, 0.005
+# Fewest rows, or places of a map, that show a constant.
+MIN_PLACES = 8
 # Decimals of printed values that lost their decimal point.
 MAX_LOST_DECIMALS = 8
 # Largest rounding of values in float32.
@@ -74,7 +76,7 @@ def added_positions(pairs: Sequence[tuple[ArrayView, ArrayView]]) -> Finding | N
     """Return the finding that positions were added to the expected values, such as embeddings, or not added to them."""
     if len(pairs) != 1 or pairs[0][0].plain_shape != pairs[0][1].plain_shape or pairs[0][0].dtype not in GRIDS:
         return None
-    if pairs[0][0].rows * pairs[0][0].row_size > MAX_ADDED:
+    if not 1 < pairs[0][0].row_size <= MAX_ADDED // max(1, pairs[0][0].rows):
         return None
     y, x = (read_floats(view, 0, view.rows) for view in pairs[0])
     root = math.sqrt(x.shape[1])
@@ -134,6 +136,29 @@ def unlike_halves(pairs: list[tuple[ArrayView, ArrayView]]) -> Finding | None:
         if right in ([True, False], [False, True]):
             wrong, other = ("second", "first") if right[0] else ("first", "second")
             return Finding("columns", f"the {text.format(wrong)} does not repeat the {other}, which is right")
+    return None
+
+
+def shifted_angles(pairs: list[tuple[ArrayView, ArrayView]]) -> Finding | None:
+    """Return that the angle of each pair is off by a constant over all rows, or over all places of a map."""
+    if len(pairs) != 1 or pairs[0][0].plain_shape != pairs[0][1].plain_shape or pairs[0][0].dtype not in GRIDS:
+        return None
+    shape = pairs[0][0].plain_shape
+    if math.prod(shape) > MAX_LONE_VALUES:
+        return None
+    y, x = (read_floats(view, 0, view.rows).reshape(shape) for view in pairs[0])
+    for axis in (k for k in range(len(shape)) if shape[k] % 2 == 0 and y.size > MIN_PLACES * shape[k] > MIN_PLACES):
+        own, want = (np.moveaxis(values, axis, 0).reshape(shape[axis], -1) for values in (y, x))
+        half = len(own) // 2
+        for first, second in ((np.s_[:half], np.s_[half:]), (np.s_[::2], np.s_[1::2])):
+            a, b = (part[first] + 1j * part[second] for part in (own, want))
+            turn = a * b.conj() / np.maximum(np.abs(b) ** 2, np.finfo(float).tiny)
+            usual = np.median(turn.real, 1) + 1j * np.median(turn.imag, 1)
+            even = np.abs(np.abs(b) - np.median(np.abs(b))).max(initial=0) <= MAX_TURN_GAP
+            if even and np.abs(turn - usual[:, None]).max() <= MAX_TURN_GAP and np.ptp(np.angle(b), axis=1).all():
+                where = "rows" if len(shape) == 2 else "places"
+                text = f"the angle of each pair is off by a constant, the same at all {where}"
+                return Finding("start", f"{text}, as where coordinates are shifted")
     return None
 
 

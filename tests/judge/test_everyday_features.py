@@ -399,3 +399,43 @@ def test_a_shorter_transposed_table_is_right_where_both_have_values(ask):
     ask("compare", "columns.npy", "sinusoidal:dim=64").says("transposed", "otherwise all values are right")
     short = ask("compare", "columns.npy", "sinusoidal:dim=64,len=200")
     short.says("transposed").never("otherwise all values are right")
+
+
+def test_a_constant_phase_of_each_pair_is_told_of_two_maps(ask):
+    matrix = np.random.default_rng(7).normal(size=(2, 16))
+    rows = (np.indices((24, 24)) / 24 * 2 - 1).reshape(2, -1).T  # the corners of the pixels, not their centres
+    for name, shift in (("corners.npy", 0.0), ("centres.npy", 1 / 24)):
+        turns = 2 * np.pi * (rows + shift) @ matrix
+        np.save(name, np.concatenate([np.sin(turns), np.cos(turns)], 1).T.reshape(1, 32, 24, 24).astype("float32"))
+    said = ask("compare", "corners.npy", "centres.npy").ends(1)
+    said.says("different: the angle of each pair is off by a constant, the same at all places")
+
+
+def test_a_trained_bias_is_no_index(ask):
+    offsets = np.arange(40)[None] - np.arange(40)[:, None]
+    numbers = np.random.default_rng(2).normal(size=(8, 32))
+    np.save("bias.npy", numbers[:, pecli.table("t5:len=40,form=index")["index"].reshape(offsets.shape)])
+    said = "the file holds other values: trained numbers, by the index of t5:len=40"
+    ask("compare", "bias.npy", "alibi:heads=8").ends(1).says(f"different: {said}")
+
+
+def test_slopes_of_a_rank_are_told_beside_those_of_too_few_heads(ask):
+    slopes = {heads: 2.0 ** (-8 * np.arange(1, heads + 1) / heads) for heads in (16, 32)}
+    np.savetxt("rank.csv", slopes[16], fmt="%.9g")
+    np.savetxt("rank_expected.csv", slopes[32][16:], fmt="%.9g")
+    said = ask("compare", "rank.csv", "rank_expected.csv").ends(1)
+    said.says("different: the slopes of 16 heads where slopes of heads 16 to 31 of 32 were expected")
+
+
+def test_tokens_that_were_rotated_by_one_position_more_are_told(ask):
+    k = np.random.default_rng(3).normal(size=(1, 2, 40, 64)).astype("float32")
+
+    def rotated(positions):
+        angles = np.tile(np.outer(positions, 1e6 ** (-np.arange(0, 64, 2) / 64)), 2)
+        return (k * np.cos(angles) + np.concatenate([-k[..., 32:], k[..., :32]], -1) * np.sin(angles)).astype("float32")
+
+    at = np.arange(40)
+    np.savez("decoded.npz", k=k, k_rotated=rotated(at + (at >= 32)))
+    np.savez("reference.npz", k=k, k_rotated=rotated(at))
+    said = ask("compare", "decoded.npz", "reference.npz").ends(1).never("base 500000", "cos:")
+    said.says("k_rotated: axis 2, indices from 32 on: positions are 1 later")

@@ -593,7 +593,7 @@ def test_columns_of_any_names_are_one_table_for_every_command(ask):
     np.savetxt("other.csv", sinusoid(30, 4), fmt="%.5f", delimiter=",", header="u,v,w,x", comments="")
     for expected in ("table.npy", "other.csv", "sinusoidal", "sinusoidal:dim=4"):
         ask("compare", "table.csv", expected, "--digits", "5").ends(0)
-    ask("verify", "table.csv", "sinusoidal").says("different: all values are rounded to 5 decimals")
+    ask("verify", "table.csv", "sinusoidal").says("different: all values are right, rounded to 5 decimals")
 
 
 def test_columns_are_read_as_one_table_in_a_terminal_too(ask):

@@ -103,7 +103,7 @@ CHANGES = {
     "the values of rows 50 to 99 are 2 times the expected ones": put(TABLE, slice(50, 100), 2 * TABLE[50:100]),
     "the values of column 5 are 4 times the expected ones": put(TABLE, (slice(None), 5), 4 * TABLE[:, 5]),
     "all values are the absolute values of the expected ones": np.abs(TABLE),
-    "all values are rounded to 2 decimals": np.round(TABLE, 2),
+    "all values are right, rounded to 2 decimals": np.round(TABLE, 2),
     "all values are rounded to float16": TABLE.astype(np.float16).astype(np.float32),
     "all values are cut to bfloat16 instead of rounded": (TABLE.view(np.uint32) & 0xFFFF0000).view(np.float32),
     "all values are cut to integers": np.trunc(TABLE).astype(np.int8),

@@ -70,7 +70,7 @@ def test_decimals_of_the_exact_values_are_that_and_nothing_else(pecli, tmp_path)
     np.savetxt(tmp_path / "t.csv", SINUSOID, fmt="%.5f", delimiter=",")
     lines = pecli("compare", "t.csv", "sinusoidal:dim=32").stdout.splitlines()
     assert (
-        lines[0] == "different: all values are rounded to 5 decimals; --digits 5 accepts it"
+        lines[0] == "different: all values are right, rounded to 5 decimals; --digits 5 accepts it"
         and "values differ" in lines[1]
     )
 
