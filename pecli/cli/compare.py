@@ -120,13 +120,20 @@ def difference_view(found: Comparison, names: tuple[str, str], *, every: bool = 
         reasons = list(dict.fromkeys([*reasons, f"compared: {min(part)} alone"]))
     if (left := len(reasons) - MAX_REASONS) > 0 and not every:
         reasons[MAX_REASONS - 1 : -1] = [f"and {left} more reason{'s' * (left > 1)}, with --all"]
-    items: list[Item] = [Verdict(first, found.equal), *(f"  {text}" for text in reasons)]
+    items: list[Item] = [Verdict(_sided(first, names), found.equal), *(f"  {_sided(text, names)}" for text in reasons)]
     odd = found.total.nan.as_dict() or found.total.infinite.as_dict()
     if every or (not moved and not found.equal and (found.total.unequal or odd)):
         items.append(_table(found.arrays if every else found.arrays[:MAX_ARRAYS], names, every=every))
         if len(found.arrays) > MAX_ARRAYS and not every:
             items.append(f"  and {len(found.arrays) - MAX_ARRAYS} more arrays, with --all")
     return items
+
+
+def _sided(text: str, names: tuple[str, str]) -> str:
+    """Return a finding with the names that the columns have, such as A and B."""
+    for word, name in zip(("first", "second"), names, strict=True):
+        text = text.replace(f"only the {word} has", f"only {name if len(name) == 1 else f'the {name}'} has")
+    return text
 
 
 def _table(arrays: Sequence[ArrayComparison], names: tuple[str, str], *, every: bool) -> ScreenTable:
@@ -403,6 +410,8 @@ def _compare_values(texts: Sequence[str], options: CompareOptions) -> int:
 
     if len(texts) < 2:
         raise BadRecipe(f"compare needs two sources; only {texts[0]} was given")
+    if list(texts).count("-") > 1:
+        raise BadParameter("SOURCE", "-", "is standard input, which is read once: name the other source by its file")
     allowed = allowed_by(options)
     if options.digits is not None:
         refuse("cannot go with --digits: give one of them", options, "atol", "rtol", "ulp")

@@ -182,7 +182,9 @@ def _all_missing(encoding: Encoding, own: Mapping[str, Any], options: TableOptio
     needs += "" if error.example or not further else f"; {further}"
     for name in ("len", "positions", "dtype", "layout", "output"):
         known |= {name: getattr(options, name)} if getattr(options, name) else {}
-    if rows is None and not {"len", "positions"} & known.keys():
+    if rows is not None:
+        known.pop("len", None)
+    elif not {"len", "positions"} & known.keys():
         needs += "" if "a length" in needs else "; and a length: len=N"
         known["len"] = 2048
     return f"{needs}; for example: {line_of(encoding.name, known)}"

@@ -361,6 +361,9 @@ _FOREIGN = (
     (re.compile(rb"MATLAB 5"), "a MATLAB 5 file: save it as version 7.3, which is HDF5"),
     (re.compile(rb"\x89PNG|GIF8|\xff\xd8\xff|%PDF"), "a picture or a document, not a table"),
     (re.compile(rb"\x7fELF|MZ"), "a program, not a table"),
+    (re.compile(rb"\xff\xfe|\xfe\xff"), "text in UTF-16: save it in UTF-8"),
+    (re.compile(rb"version https://git-lfs"), "a Git LFS pointer in place of the file: run git lfs pull"),
+    (re.compile(rb"\s*<(!doctype|html)", re.IGNORECASE), "a web page in place of the file: download it again"),
 )
 
 

@@ -128,6 +128,7 @@ class BatchTable(StoredTable):
 
     sequential = True
     fault = "cannot be read"
+    numbered: tuple[str, ...] = ()  # ("",) where the first column counts rows from 1, or positions, without a name
 
     def __init__(self, source: InputFile) -> None:
         self.source, self._lock = source, threading.Lock()
@@ -151,7 +152,8 @@ class BatchTable(StoredTable):
         self._gathered = {one.array.name: one for one in found}
         used = {name for one in found for name in one.columns}
         self.names_are_numbers = is_row(list(self._columns))
-        self.row_labels = tuple(name for name in self._columns if name in INDEX_NAMES and name not in used)
+        labels = (name for name in self._columns if name in INDEX_NAMES and name not in used)
+        self.row_labels = (*self.numbered, *labels)
         super().__init__(self.source, [one.array for one in found], metadata.pop("recipe", None), metadata)
 
     def read_batches(self, names: Sequence[str], start: int, stop: int) -> list[dict[str, NDArray[Any]]]:

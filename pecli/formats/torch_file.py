@@ -181,6 +181,8 @@ class TorchTable(StoredTable):
                     arrays[name] = self._checked(name, tensor)
                 else:
                     self.left_out.append(name)
+            if not arrays and (self.left_out or b"_rebuild_sparse" in pickled):
+                raise source.bad("holds no tensor of a type that is read: save .float(), of a sparse one .to_dense()")
             if not arrays:
                 raise source.bad("holds no tensor in a dict or list: of a model, save its state_dict()")
             size = sum(array.bytes for array in arrays.values())

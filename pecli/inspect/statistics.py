@@ -140,7 +140,10 @@ def _sums(start: int, raw: NDArray[Any], dtype: str) -> _Sums:
     found = odd._replace(minimum=low, maximum=high, counted=finite.size, total=total)
     if wide.shape[1] < 2:
         return found
-    norms = np.ldexp(np.sqrt(np.einsum("ij,ij->i", scaled, scaled)), power)
+    whole = np.isfinite(values).all(axis=1) if odd.nan or odd.infinite else np.s_[:]
+    norms = np.ldexp(np.sqrt(np.einsum("ij,ij->i", scaled, scaled)), power)[whole]
+    if not norms.size:
+        return found
     return found._replace(norm_min=float(norms.min()), norm_max=float(norms.max()))
 
 

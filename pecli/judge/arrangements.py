@@ -28,7 +28,7 @@ def arrangements(table: Tabular) -> Iterator[tuple[str, Tabular]]:
     for text, way in ways.items():
         if (other := way(table)) is not None:
             yield text, other
-    yield from along_second(table).items()
+    yield from components_apart(table).items()
     yield from _reshaped(table).items()
 
 
@@ -83,15 +83,23 @@ def _of_matrices(table: Tabular) -> Tabular | None:
     return InMemory({"cos": a, "sin": c}) if (a == d).all() and (b == -c).all() else None
 
 
-def along_second(table: Tabular) -> dict[str, Tabular]:
-    """Return the sines and cosines of an array (n, 2, d), as Flax holds them, with words on it; {} of any other."""
+def components_apart(table: Tabular) -> dict[str, Tabular]:
+    """Return the sines and cosines of an array (n, 2, d), as Flax holds them, or (n, 2d, 2), with words on it; else {}.
+
+    The last axis has sines and cosines of whole rows where each pair has two columns; else it has those of pairs.
+    """
     array = only_array(table)
-    if array is None or len(array.shape) != 3 or array.shape[1] != 2 or is_large(table):
+    if array is None or len(array.shape) != 3 or 2 not in array.shape[1:] or is_large(table):
         return {}
-    a, b = np.moveaxis(floats(table.read(array.name), array.dtype), 1, 0)
+    axis = 1 if array.shape[1] == 2 else 2
+    a, b = np.moveaxis(floats(table.read(array.name), array.dtype), axis, 0)
+    width = a.shape[1]
+    halves = (a[:, : width // 2], a[:, width // 2 :]), (a[:, ::2], a[:, 1::2])
+    if axis == 2 and not any(np.array_equal(*two) for two in halves):
+        return {}
     first, other = ("cosines", "sines") if np.abs(a[0]).sum() > np.abs(b[0]).sum() else ("sines", "cosines")
     both = {"cos": a, "sin": b} if first == "cosines" else {"cos": b, "sin": a}
-    return {f"axis 1 holds the {first}, then the {other}": InMemory(both)}
+    return {f"axis {axis} holds the {first}, then the {other}": InMemory(both)}
 
 
 def without_numbers(table: Tabular) -> Tabular | None:

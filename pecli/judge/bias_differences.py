@@ -10,14 +10,14 @@ import numpy as np
 
 from pecli.errors import PecliError
 from pecli.judge import biases
-from pecli.judge.description import harmless
+from pecli.judge.description import harmless, parameter_texts
 from pecli.judge.located import located
 from pecli.judge.planes import EPSILON, is_large
 from pecli.judge.rows import floats
 from pecli.numbers.dtypes import GRIDS
 from pecli.numbers.printing import limit
 from pecli.numbers.rounding import units
-from pecli.spec.hooks import Change, parameter_texts
+from pecli.spec.hooks import Change
 from pecli.spec.plans import Bias, ImageWindow, Relative, Values
 from pecli.spec.profiles import CAUSAL, Candidate
 from pecli.spec.recipe import Recipe
@@ -105,7 +105,7 @@ def _causes(actual: Tabular, expected: Table, held: list[biases.Lines], compared
     measured = biases.distance_of(actual) or ""
     if measured and "no recipe" not in measured:
         same = ": equal after a softmax, as each row differs by one number" * is_shifted
-        return [Finding("distance", f"the file holds {measured}, where {short} was expected{same}")]
+        return [Finding("identity", f"the file holds {measured}, where {short} was expected{same}")]
     if described:
         return described
     if best is not None and best.candidate.trained:

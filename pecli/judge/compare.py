@@ -18,7 +18,7 @@ from pecli.spec.declaration import Family
 from pecli.spec.measured import PUBLISHED_BASES
 from pecli.spec.plans import Waves
 from pecli.spec.recipe import split_recipe
-from pecli.spec.tabular import InMemory, Tabular
+from pecli.spec.tabular import InMemory, Tabular, View
 from pecli.tables.comparison import Comparison, Finding, Progress, compare_tables
 from pecli.tables.figures import Tolerance
 from pecli.tables.table import Table
@@ -116,7 +116,7 @@ def identified(table: Tabular, positions: Floats | None = None) -> Identificatio
     if any(not array.bytes for array in table.arrays):
         return found
     with np.errstate(all="ignore"):  # a file may hold any number
-        if other := _one_a_row(table) or _applied(table) or _in_order(table) or _reread(table):
+        if other := _among_weights(table) or _one_a_row(table) or _applied(table) or _in_order(table) or _reread(table):
             return other
         reasons = tuple(_reasons(table, found))
         if not any(text.startswith("nearly") for text in reasons) and (other := at_positions(table)):
@@ -306,23 +306,46 @@ def _one_a_row(table: Tabular) -> Identification | None:
 
 def _applied(table: Tabular) -> Identification | None:
     """Return the identification of the rotation by which some arrays were made of others, as queries are."""
-    from pecli.judge.identify import DTYPE, identify
-    from pecli.judge.kernels import WORDS, applied_rotations
+    from pecli.judge.identify import DTYPE, WITHIN, identify
+    from pecli.judge.kernels import applied_rotations
     from pecli.judge.planes import is_large
 
     best: Identification | None = None
-    for name, other, pairing, rotation in applied_rotations(table) if not is_large(table) else ():
+    for names, pairing, text, rotation in applied_rotations(table) if not is_large(table) else ():
         found = identify(rotation)
-        text = f"'{other}' is '{name}' rotated in {WORDS[pairing]} pairs"
         if found.recipe is None or found.confidence == "unknown":
             continue
         recipe = f"{DTYPE.sub('', found.recipe)},layout={pairing}"
         if best is not None and best.recipe == recipe:
-            best = replace(best, notes=(*best.notes, text), arrays=(*best.arrays, name, other))
+            best = replace(best, notes=(*best.notes, text), arrays=(*best.arrays, *names))
         elif best is None:
             steps = "each rotation measured"
-            best = replace(found, recipe=recipe, arithmetic=steps, notes=(text,), arrays=(name, other), equal=0.0)
+            notes = (text, *(note for note in found.notes if not WITHIN.match(note)))
+            best = replace(found, recipe=recipe, arithmetic=steps, notes=notes, arrays=names, equal=0.0)
     return best
+
+
+# Names of what holds positions among a model's weights, and how many of them are looked at.
+POSITIONAL = re.compile(r"inv_freq|freqs|rotary|rope|cos|sin(?!gle)|pos|pe$|alibi|slopes", re.IGNORECASE)
+MAX_POSITIONAL = 8
+
+
+def _among_weights(table: Tabular) -> Identification | None:
+    """Return the identification of the arrays of a model that are called as positions are; None where none is sure."""
+    from pecli.judge.identify import identify
+
+    by_end = {array.name.rpartition(".")[2]: array for array in table.arrays if POSITIONAL.search(array.name)}
+    if not 0 < len(by_end) < len(table.arrays):  # those of several layers are alike
+        return None
+    held = [*by_end.values()][:MAX_POSITIONAL]
+    both = ([held] if len(held) > 1 else []) + [[array] for array in held]
+    tried = ((some, identify(View(table, some))) for some in both)
+    some, found = next(((some, found) for some, found in tried if found.confidence == "sure"), ([], None))
+    if found is None:
+        return None
+    named, left = " and ".join(f"'{array.name}'" for array in some), len(table.arrays) - len(some)
+    note = f"this is {named}; {left} other array{'s' * (left > 1)} not compared"
+    return replace(found, notes=(note, *found.notes))
 
 
 def _reread(table: Tabular) -> Identification | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -15,6 +15,8 @@ from pecli.judge.planes import Floats, Integers, Plane, planes_of, sample_rows
 from pecli.numbers.decimals import shorten
 from pecli.numbers.dtypes import REAL
 from pecli.numbers.printing import at_least, figure, limit, shortest_text
+from pecli.spec.declaration import Encoding
+from pecli.spec.hooks import parameter_text
 from pecli.spec.tabular import Tabular
 from pecli.tables.comparison import Finding
 
@@ -302,7 +304,21 @@ MAX_MEASURED, MAX_PLANES = 1 << 22, 64
 MAX_ARRAYS = 8  # of a file, each in a line
 MIN_COUNTING = 0.6  # share of the values that are 1 more than the one before, in rows of position ids
 MAX_UNEVEN = 1e-3  # of the gaps between the values of a ramp, relative
+MAX_NORM_GAP = 0.01  # of the lengths and products of orthonormal columns, which narrow types round
+ORTHONORMAL = "; the columns are orthonormal, as eigenvectors are, such as a graph Laplacian's"
 MAX_SUM_GAP = 0.01  # of attention weights, which narrow types round
+
+
+def parameter_texts(encoding: Encoding, other: Mapping[str, tuple[str, str]]) -> dict[str, str]:
+    """Return the parameters that differ, in the encoding's words; of the file's and the expected text of each."""
+    own = encoding.hook("words")(other) if encoding.declares("words") else {}
+    offs = {parameter.option: parameter.param.off for parameter in encoding.parameters.values()}
+    texts = {key: own.get(key) or parameter_text(key, *both, offs.get(key)) for key, both in other.items()}
+    return {key: text for key, text in texts.items() if own.get(key) != ""}  # another text says it
+
+
+def _is_orthonormal(values: Floats) -> bool:
+    return bool(np.abs(values.T @ values - np.eye(values.shape[1])).max() < MAX_NORM_GAP)
 
 
 def statistics_of(table: Tabular) -> tuple[str, ...]:
@@ -330,6 +346,8 @@ def statistics_of(table: Tabular) -> tuple[str, ...]:
         text += "; rows count up by 1, as position ids do" * bool(counts > MIN_COUNTING)
         if values.shape[1] > 1 and values.min() >= 0 and np.abs(values.sum(axis=1) - 1).max() < MAX_SUM_GAP:
             text += "; each row sums to 1, as attention weights do"
+        if len(values) == own[0].rows > values.shape[1] > 1 and _is_orthonormal(values):
+            text += ORTHONORMAL
         for word, empty in (("all zeros", values == 0), ("NaN", np.isnan(values))):
             blank = np.flatnonzero(empty.all(axis=1))
             if 0 < len(blank) < len(values) == own[0].rows:

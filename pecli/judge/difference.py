@@ -440,14 +440,20 @@ def _candidates(measured: Measured, want: Expected) -> Iterator[tuple[Named, lis
     """Yield the expected parameters, then declared mistakes, as far as the measured frequencies allow them."""
     pairs, base = measured.pairs, _structured(want, measured.pairs)
     w = want.named.frequencies
-    gone = np.arange(pairs.count, len(w))
-    if len(gone) and _fits(pairs, w[: pairs.count], want.step):
+    first = (
+        int(np.abs(w[: len(w) - pairs.count + 1] * float(want.step) - pairs.steps[0]).argmin())
+        if len(w) > pairs.count
+        else 0
+    )
+    part, gone = w[first : first + pairs.count], np.delete(np.arange(len(w)), np.s_[first : first + pairs.count])
+    if len(gone) and _fits(pairs, part, want.step):
         word = "column" if measured.reading.layout == "split" else "pair"
         text = f"{numbered_are(word, gone)} missing" + ", which do not rotate" * (not w[gone].any())
         width, whole = measured.planes[0].width, want.table.arrays[0].shape[-1]
-        if width % 2 and len(measured.planes) == 1:  # half of a pair is there
-            text = f"{numbered_are('column', np.arange(width, whole))} missing"
-        yield replace(base, frequencies=w[: pairs.count], by_engine=False), [text], "columns"
+        lines = [text]
+        if width % 2 and len(measured.planes) == 1 and not first:  # half of a pair is there
+            lines = [f"{numbered_are('column', np.arange(width, whole))} missing"] * (width < whole)
+        yield replace(base, frequencies=part, by_engine=False), lines, "columns"
     if len(w) != pairs.count:
         return
     yield base, [], "same"
@@ -653,7 +659,10 @@ def _findings(best: Description, total: Tally, want: Expected, found: Comparison
             yield from others
             return
     findings = [*(Finding(best.kind, line) for line in best.lines), *_positions(name, want)]
-    findings[len(best.lines) if name.encoding != want.encoding else 0 : 0] = _rows(name, want)
+    if name.encoding != want.encoding:
+        yield from (*findings, *_rows(name, want))
+        return
+    findings[:0] = _rows(name, want)
     findings += [*_signs(name, want), *_magnitude(name, want), *_layout(name, want)]
     yield from findings
     if way.name in waves.COARSE_TYPES:

@@ -8,16 +8,16 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
-from itertools import takewhile
+from itertools import islice
 
 import numpy as np
 
 from pecli.errors import PecliError
 from pecli.formats.decimals import digits_text, how_printed, printed_digits
-from pecli.judge.arrangements import ALONG_FIRST, along_first, along_second, without_numbers
+from pecli.judge.arrangements import ALONG_FIRST, along_first, components_apart, without_numbers
 from pecli.judge.bias_differences import bias_differences
-from pecli.judge.cycles import cycle_differences
-from pecli.judge.description import COPIES, Identification, factor_text, harmless
+from pecli.judge.cycles import cycle_differences, cyclic
+from pecli.judge.description import COPIES, ORTHONORMAL, Identification, factor_text, harmless, parameter_texts
 from pecli.judge.difference import (
     Expected,
     key_lines,
@@ -65,7 +65,6 @@ from pecli.numbers.printing import limit
 from pecli.numbers.rounding import floats
 from pecli.spec.catalogue import CATALOGUE
 from pecli.spec.declaration import Encoding, Family
-from pecli.spec.hooks import parameter_texts
 from pecli.spec.plans import Waves
 from pecli.spec.recipe import Recipe, split_recipe
 from pecli.spec.tabular import InMemory, Tabular, View
@@ -85,10 +84,15 @@ def explain(actual: Tabular, expected: Tabular, found: Comparison) -> list[Findi
         return []
     if found.arrays and not found.total.beyond and (same := _shaped(actual, expected, [])):
         return same
+    both = [table.source for table in (actual, expected) if isinstance(table, Table)]
+    if len(both) == 2 and both[0].encoding != both[1].encoding:
+        return [Finding("encoding", f"{both[0].short} where {both[1].short} was expected")]
     with np.errstate(all="ignore"):  # a file may hold any number
         left, right = _differing(actual, expected, found)
         if (len(left.arrays), len(right.arrays)) != (len(actual.arrays), len(expected.arrays)):
             few, name = explain(left, right, compare_tables(left, right, found.tolerance)), left.arrays[0].name
+            if {one.kind for one in few} <= {*VAGUE} and (own := _of_a_matrix(actual, expected)):
+                return own
             alone = len(left.arrays) == 1 < len(found.arrays)  # and the others are equal
             return [one if name in one.text or not alone else one._replace(text=f"{name}: {one.text}") for one in few]
         if copied := _copies(actual, expected, found.tolerance):
@@ -105,7 +109,7 @@ def explain(actual: Tabular, expected: Tabular, found: Comparison) -> list[Findi
         of_waves = isinstance(expected, Table) and isinstance(expected.plan, Waves)
         if of_waves and along_first(actual) is not None:  # a bias may be the same for all queries
             return [Finding("axes", ALONG_FIRST)]
-        if isinstance(expected, Table) and (apart := _along_second(actual, expected, found.tolerance)):
+        if isinstance(expected, Table) and (apart := _components_apart(actual, expected, found.tolerance)):
             return apart
         if is_still(actual) and not is_still(expected) and any(array.rows > 1 for array in actual.arrays):
             return [Finding("frequency", STILL)]
@@ -127,37 +131,48 @@ def explain(actual: Tabular, expected: Tabular, found: Comparison) -> list[Findi
             findings = _described(actual, table, found)
             if not findings and (alike := _alike(table, found)) is not None:
                 findings = _described(actual, alike, found)
-            return _shaped(actual, expected, findings or _located(actual, expected))
-        named = identify(expected)
-        if named.recipe is None and not is_large(expected):
-            named = at_positions(expected) or named
-        table = _parsed(named.recipe) if named.confidence == "sure" else None
-        if table is None and named.confidence == "sure" and (keys := _other_keys(actual, named)):
-            return keys
-        fewer = table is not None and max(_size(table), named.count) < _size(expected)  # the others are empty
-        if fewer and named.equal is not None:
-            table = None
-        trained = named.equal is None and table is not None and table.request.form == "index"
-        if table is not None and (rounding := _phase_rounding(pairs, table, found)) is not None:
-            return [rounding, Finding("expected", f"the expected values are {named.values}")]
-        own = _located(actual, expected) if trained else []  # the recipe gives the index alone
-        if any(one.kind not in ("place", "identity") for one in own):
-            return own
-        if cycles := _cyclic(matched_views(actual, expected), table):
-            return cycles
-        findings = _described(actual, table, found) if table is not None else None
-        if table is not None and not findings:
-            findings = _identified(actual, table, found) or _resized(matched_views(actual, table), table)
-        if findings:  # rounding is measured from the recipe, not from the other file, which may have the same
-            stored = {one.kind for one in findings} in ({"layout"}, {"layout", "rounding"})
-            findings[1:] = [one for one in findings[1:] if one.kind not in ("rounding", "channels")]
-            findings += [Finding("rounding", "otherwise they are the same table, within rounding")] * stored
-            return [*findings, Finding("expected", f"the expected values are {named.values}")]
-        of_pairs = any(text.startswith(PAIRS) for text in named.measured)
-        findings = _located(actual, expected, tensors=named.recipe is None and not of_pairs)
-        if findings and findings[0].kind == "identity" and named.confidence == "sure":
-            findings.insert(1, Finding("expected", f"the expected values are {named.values}"))
-        return findings
+            return _shaped(
+                actual, expected, findings or _of_one_array(actual, table, found) or _located(actual, expected)
+            )
+        return _of_two_files(actual, expected, found, pairs)
+
+
+def _of_two_files(
+    actual: Tabular, expected: Tabular, found: Comparison, pairs: list[tuple[ArrayView, ArrayView]]
+) -> list[Finding]:
+    """Return why a table differs from another file's, by the recipe of that one where it has one."""
+    if more := _additional_columns(actual, expected):
+        return more
+    named = identify(expected)
+    if named.recipe is None and not is_large(expected):
+        named = at_positions(expected) or named
+    table = _parsed(named.recipe) if named.confidence == "sure" else None
+    if table is None and named.confidence == "sure" and (keys := _other_keys(actual, named)):
+        return keys
+    fewer = table is not None and max(_size(table), named.count) < _size(expected)  # the others are empty
+    if fewer and named.equal is not None:
+        table = None
+    trained = named.equal is None and table is not None and table.request.form == "index"
+    if table is not None and (rounding := _phase_rounding(pairs, table, found)) is not None:
+        return [rounding, Finding("expected", f"the expected values are {named.values}")]
+    own = _located(actual, expected) if trained else []  # the recipe gives the index alone
+    if any(one.kind not in ("place", "identity") for one in own):
+        return own
+    if cycles := _cyclic(matched_views(actual, expected), table):
+        return cycles
+    findings = _described(actual, table, found) if table is not None else None
+    if table is not None and not findings:
+        findings = _identified(actual, table, found) or _resized(matched_views(actual, table), table)
+    if findings:  # rounding is measured from the recipe, not from the other file, which may have the same
+        stored = {one.kind for one in findings} in ({"layout"}, {"layout", "rounding"})
+        findings[1:] = [one for one in findings[1:] if one.kind not in ("rounding", "channels")]
+        findings += [Finding("rounding", "otherwise they are the same table, within rounding")] * stored
+        return [*findings, Finding("expected", f"the expected values are {named.values}")]
+    of_pairs = any(text.startswith(PAIRS) for text in named.measured)
+    findings = _located(actual, expected, tensors=named.recipe is None and not of_pairs)
+    if findings and findings[0].kind == "identity" and named.confidence == "sure":
+        findings.insert(1, Finding("expected", f"the expected values are {named.values}"))
+    return findings
 
 
 def _cyclic(pairs: list[tuple[ArrayView, ArrayView]], table: Table | None) -> list[Finding]:
@@ -182,8 +197,25 @@ def _numbered_rows(actual: Tabular, expected: Tabular) -> list[Finding]:
     text += "; all others are equal" * (compared.equal and compared.complete)
     return [
         Finding("columns", text),
-        *map(_without_tolerance, [] if compared.equal else explain(other, expected, compared)),
+        *(one.without_option for one in ([] if compared.equal else explain(other, expected, compared))),
     ]
+
+
+def _additional_columns(actual: Tabular, expected: Tabular) -> list[Finding]:
+    """Return that a matrix has the expected columns and others before or after them; [] where it has not."""
+    pairs, extra, missing = pair_views(actual, expected)
+    if len(pairs) != 1 or extra or missing or is_large(actual) or any(len(v.plain_shape) != 2 for v in pairs[0]):
+        return []
+    rows, (y, x) = min(v.rows for v in pairs[0]), (read_floats(v, 0, v.rows) for v in pairs[0])
+    count, width = x.shape[1], y.shape[1]
+    for first in {0, width - count} if 1 < count < width and rows > 1 else ():
+        part, other = y[:, first : first + count], np.delete(np.arange(width), np.s_[first : first + count])
+        if np.abs(part[:rows] - x[:rows]).max() <= MAX_ADDITIONAL_GAP and np.ptp(x, axis=0).any():
+            cut = InMemory({pairs[0][0].name: part})
+            others = explain(cut, expected, compare_tables(cut, expected)) if len(y) != len(x) else []
+            text = f"{numbered_are('column', other)} not expected; the others are right"
+            return [Finding("columns", text), *(one.without_option for one in others)]
+    return []
 
 
 def beyond_tolerance(actual: Tabular, expected: Tabular, found: Comparison) -> list[Finding]:
@@ -198,6 +230,13 @@ def beyond_tolerance(actual: Tabular, expected: Tabular, found: Comparison) -> l
         wrong = found.tolerance.exceeded(y, x, off, off / unit(x, kind) if kind in GRIDS else None)
         both.append((with_rows(replace(left, dtype="float64"), np.where(wrong, y, x)), right))
     return located(both)
+
+
+def _of_a_matrix(actual: Tabular, expected: Tabular) -> list[Finding]:
+    """Return how features differ from what another file's are of the matrix beside them, which is the same; else []."""
+    have, want = identify(actual), identify(expected)
+    _, is_near, text = have.unknown.partition(f"nearly {want.recipe}: ")
+    return [Finding("value", text), Finding("expected", f"the expected values are {want.values}")] if is_near else []
 
 
 # Layouts of cosines and sines in two arrays.
@@ -228,7 +267,7 @@ def _as_bits(actual: Tabular, expected: Tabular) -> list[Finding]:
             continue
         findings = explain(other, expected, compare_tables(other, expected))
         if not {one.kind for one in findings} & {"place", *OTHER}:
-            return [Finding("bytes", text), *(_without_tolerance(one) for one in findings if one.kind != "type")]
+            return [Finding("bytes", text), *(one.without_option for one in findings if one.kind != "type")]
     return []
 
 
@@ -277,8 +316,10 @@ def _begins_alike(pairs: Sequence[tuple[ArrayView, ArrayView]]) -> bool:
     return all(len(y) >= FIRST_ROWS // 2 and np.abs(y - x).max() <= MAX_FIRST_GAP + narrow for y, x in both)
 
 
+# Largest rounding of values in columns that both tables have.
+MAX_ADDITIONAL_GAP = 1e-4
 # Kinds of findings that say of an unknown table only that it is another one.
-OTHER = ("random", "shape", "frequency", "identity", "distance", "encoding", "form", "offset")
+OTHER = ("random", "shape", "frequency", "identity", "encoding", "form", "offset")
 
 
 def _described_printed(actual: Tabular, expected: Table) -> list[Finding]:
@@ -332,15 +373,15 @@ def slightly_off(actual: Tabular, expected: Table) -> list[Finding]:
     return [whole] if whole is not None else []
 
 
-def _along_second(actual: Tabular, table: Table, tolerance: Tolerance) -> list[Finding]:
-    """Return how sines and cosines along the second axis of one array differ from those of a rotary recipe; else []."""
-    for text, parts in along_second(actual).items() if table.source.encoding.family is Family.ROTARY else ():
+def _components_apart(actual: Tabular, table: Table, tolerance: Tolerance) -> list[Finding]:
+    """Return how sines and cosines along an axis of one array differ from those of a rotary recipe; else []."""
+    for text, parts in components_apart(actual).items() if table.source.encoding.family is Family.ROTARY else ():
         own = (Table(table.source, table.extent, table.request._replace(layout=word)) for word in APART)
         found = [(one, compare_tables(parts, one, tolerance)) for one in own]
         expected, nearest = min(found, key=lambda one: (not one[1].complete, one[1].total.beyond))
         if nearest.complete:
             findings = [] if nearest.equal else explain(parts, expected, nearest)
-            return [Finding("layout", text), *findings]
+            return [Finding("layout", text), *(one.without_option for one in findings)]
     return []
 
 
@@ -368,12 +409,7 @@ def _shaped(actual: Tabular, expected: Tabular, findings: list[Finding]) -> list
     if other is None or any(one.kind != "rounding" for one in findings):
         return findings
     text = "the shape is {} where {} was expected, the values are in the same order".format(*other)
-    return [Finding("shape", text), *map(_without_tolerance, findings)]
-
-
-def _without_tolerance(finding: Finding) -> Finding:
-    """Return a finding without the option that accepts its rounding, which would not accept the whole."""
-    return finding._replace(text=finding.text.partition("; --")[0])
+    return [Finding("shape", text), *(one.without_option for one in findings)]
 
 
 def _lone_row(actual: Tabular, expected: Tabular) -> list[Finding]:
@@ -400,6 +436,17 @@ def _lone_row(actual: Tabular, expected: Tabular) -> list[Finding]:
         text = f"positions start at {at} where {fraction_text(lone.start)} was expected"
         return [Finding("start", text)] if len(near) == 1 and at != lone.start else []
     return [Finding("rows", f"one row, which is row {at} of the {want.rows:,} expected ones")] if len(near) else []
+
+
+def _of_one_array(actual: Tabular, table: Table, found: Comparison) -> list[Finding]:
+    """Return why cosines or sines differ where the others are right within rounding; [] where none or both are."""
+    wrong = [one for one in found.arrays if one.figures.max_abs > MAX_HARMLESS]
+    if not len(wrong) < len(found.arrays) == 2 == len(actual.arrays) or not wrong:
+        return []
+    name = wrong[0].names[0]
+    alone = View(actual, [actual.array(name)])
+    named = [one for one in explain(alone, table, compare_tables(alone, table)) if one.kind not in (*VAGUE, "rounding")]
+    return [one._replace(text=f"{name}: {one.text}") for one in named if name not in one.text]
 
 
 def _identified(actual: Tabular, table: Table, found: Comparison) -> list[Finding]:
@@ -448,6 +495,10 @@ def _rounded_gap(have: ArrayView, want: ArrayView, kind: str) -> float:
     return most
 
 
+# Copies among which one is looked for that is right.
+MAX_TRIED_COPIES = 8
+
+
 def _copies(actual: Tabular, expected: Tabular, tolerance: Tolerance) -> list[Finding]:
     """Return why copies of one table, as in a batch, differ from the expected one; [] where they are no copies."""
     copies, others = copies_of(actual), copies_of(expected)
@@ -467,23 +518,30 @@ def _copies(actual: Tabular, expected: Tabular, tolerance: Tolerance) -> list[Fi
     equal = [one.equal for one in compared]
     right = equal if any(equal) else alike_by[common]
     if not any(equal) and 2 * sum(right) <= len(copies):
-        explained = takewhile(lambda k: why(k) and why(k)[0].kind != "place", range(len(copies)))
-        right = [{one.kind for one in why(k)} <= {"rounding", "type"} for k in explained]
-        if len(right) < len(copies) or not any(right):
+        harmless_kinds = {"rounding", "type"}
+        tries = (bool(why(k)) and {one.kind for one in why(k)} <= harmless_kinds for k in range(len(copies)))
+        if not any(islice(tries, MAX_TRIED_COPIES)):
             return []
+        right = [bool(why(k)) and {one.kind for one in why(k)} <= harmless_kinds for k in range(len(copies))]
     common = right.index(True)
     found = why(common)
     if all(right):
-        where = 0 if all(one.kind == "rounding" for one in found) else len(found)
+        if not all(alike_by[0]):  # cosines and sines, each right alone
+            return []
+        where = 0 if not found or found[0].kind == "rounding" else len(found)
         repeated = Finding("copies", COPIES.format(len(copies)))
-        return [*found[:where], repeated, *found[where:]]
+        return [*found[:where], repeated, *(one.without_option for one in found[where:])]
     causes = dict[str, list[int]]()
     for k in np.flatnonzero(~np.array(right)).tolist():
         pad = _left_padding(copies[k], copies[common])
         for one in why(k)[:1]:
-            causes.setdefault(f"left padding by {pad}: " * (pad > 0) + one.text, []).append(k)
+            text = ": ".join([f"left padding by {pad}"] * (pad > 0) + [one.text] * (not pad or one.kind != "place"))
+            causes.setdefault(text, []).append(k)
     which = ((numbered("batch index", np.array(at)), "s" * (len(at) == 1), text) for text, at in causes.items())
-    return [*(Finding("copies", f"{at} differ{s}: {text}") for at, s, text in which), *map(_without_tolerance, found)]
+    return [
+        *(Finding("copies", f"{at} differ{s}: {text}") for at, s, text in which),
+        *(one.without_option for one in found),
+    ]
 
 
 def _left_padding(copy: Tabular, right: Tabular) -> int:
@@ -667,6 +725,10 @@ def _located(actual: Tabular, expected: Tabular, *, tensors: bool = False) -> li
     if own.recipe is None or own.confidence == "unknown":
         if shifted := shifted_angles(pairs):
             return [shifted, *findings]
+        if turns := cyclic(actual, of_any=True):
+            return [*(Finding("identity", text) for text in (f"the file holds {turns[0]}", *turns[1:])), *findings]
+        if any(ORTHONORMAL in text for text in own.measured):
+            return [Finding("identity", ORTHONORMAL[2:]), *findings]
         return [*[Finding("random", TRAINED)] * (is_trained(actual) and not is_trained(expected)), *findings]
     table = _parsed(own.recipe)
     if table is not None and isinstance(expected, Table) and table.source == expected.source:
@@ -772,6 +834,10 @@ def _parameters(recipe: str | None, expected: Table) -> list[Finding]:
     return _texts(expected.source.encoding, {key: (own.get(key, ""), other.get(key, "")) for key in {**other, **own}})
 
 
+def _explained(actual: Tabular, expected: Tabular) -> list[Finding]:
+    return explain(actual, expected, compare_tables(actual, expected))
+
+
 def _rotated(pairs: list[tuple[ArrayView, ArrayView]]) -> list[Finding]:
     """Return how queries or keys are rotated otherwise than the expected ones."""
     from pecli.judge.kernels import MAX_VALUES, unlike_rotations
@@ -783,7 +849,9 @@ def _rotated(pairs: list[tuple[ArrayView, ArrayView]]) -> list[Finding]:
         y, right = (floats(one.read(0, one.rows), one.dtype).astype(np.float64).reshape(one.shape) for one in pair)
         if y.shape != right.shape:
             return []
-        found.append(unlike_rotations(y, right, pair[0].dtype, lambda a, b: explain(a, b, compare_tables(a, b))))
+        own = unlike_rotations(y, right, pair[0].dtype, _explained)
+        swapped = [] if own else unlike_rotations(right, y, pair[1].dtype, _explained)
+        found.append(own or [one._replace(text=f"of the expected tensor: {one.text}") for one in swapped])
         gaps.append(float(np.abs(y - right).max(initial=0)))
     if not found or not all(found):
         return []
@@ -792,7 +860,7 @@ def _rotated(pairs: list[tuple[ArrayView, ArrayView]]) -> list[Finding]:
     both = zip(pairs, found, strict=True)
     which = ((f"{left.name}: " if left.name != "array" else "", one) for (left, _), own in both for one in own)
     named = [one._replace(text=name + one.text) for name, one in which]
-    return named if len(found) == 1 else [*map(_without_tolerance, named)]
+    return named if len(found) == 1 else [*(one.without_option for one in named)]
 
 
 def _padded(actual: Tabular, expected: Table) -> list[Finding]:

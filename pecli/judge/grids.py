@@ -240,7 +240,8 @@ def _joined(values: Floats) -> Iterator[Reading]:
         places += [[part[first], part[second]] for _, first, second in copies(values[:, part])][:1]
     if len(places) == 2:
         sines_first = int(np.abs(values[:, :half]).mean() < np.abs(values[:, half:]).mean())  # slow cosines are near 1
-        yield _of_one(values, JOINED[1 + sines_first], places[sines_first], places[1 - sines_first])
+        for first in (sines_first, 1 - sines_first):
+            yield _of_one(values, JOINED[1 + first], places[first], places[1 - first])
 
 
 def pairing_of(reading: Reading) -> str:
@@ -488,6 +489,8 @@ MIN_EQUAL = 0.9
 MAX_EXACT_ULP = 1.01
 # Largest value that a double leaves of the sine of a whole number of half turns.
 MAX_ZERO = 2.0**-48
+# Most that roundings of an angle may change a value: where angles are so large that they leave more, any value fits.
+MAX_SLACK = 0.1
 # Share of the slack that float32 leaves at least: a quarter of half a unit of the largest angle.
 MIN_SINGLE = 2.0**-31
 # Largest error of an angle, in units in the last place of the largest one in float32.
@@ -838,7 +841,8 @@ def _differences(actual: Floats, expected: Floats, part: Expected, rows: Integer
     own = unit(want, dtype)
     if dtype != "float64":  # near 0, what a double leaves of half turns is no rounding of this type
         own = np.maximum(own, 2.0**-53 * part.slack[column])
-    fits = np.abs(have - want) <= library_units(dtype) * own + 2.0**-24 * part.slack[column]
+    slack = np.minimum(2.0**-24 * part.slack[column], MAX_SLACK * np.maximum(1.0, np.abs(want)))
+    fits = np.abs(have - want) <= library_units(dtype) * own + slack
     return BlockDifferences.of(part.plane, actual.size, rows[row], part.columns[column], have, want, own, fits)
 
 

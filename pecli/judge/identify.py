@@ -106,7 +106,10 @@ FITTED = re.compile(",(step|factor)=")
 DTYPE = re.compile(",dtype=[a-z0-9]+")
 # Digits of a base that the first columns of a wider table with a usual base have.
 FITTED_DIGITS = 6
-WITHIN = re.compile("(b?float.. rounding: )?every value (is )?within|[0-9,]+ (of [0-9,]+ )?values (within|do not fit)")
+WITHIN = re.compile(
+    "(b?float.. rounding: )?every value (is )?within|[0-9,]+ (of [0-9,]+ )?values (within|do not fit)"
+    r"|.*\] is .*, expected "
+)
 
 
 def identify_digits(table: Tabular) -> Identification | None:
@@ -668,8 +671,11 @@ def _other_lengths(name: waves.WaveName) -> Iterator[str]:
             yield waves.recipe_of(replace(name, named=replace(name.named, keys=other)))
 
 
-def _closed_forms(keys: Mapping[str, str]) -> Iterator[tuple[str, float]]:
-    """Yield what the base of a table stands for, and its exact value: of a wider table, or of another logarithm."""
+def _closed_forms(keys: Mapping[str, str], step: float = 1.0) -> Iterator[tuple[str, float]]:
+    """Yield what the base of a table stands for, and its exact value: of a wider table, or of another logarithm.
+
+    Positions whose step is the frequency of a later pair are those of a wider table's columns from that pair on.
+    """
     if {"dim", "base"} - keys.keys() or keys["base"] in WIDER_BASES or float(keys["base"]) <= 1:
         return
     dim, log = int(keys["dim"]), math.log(float(keys["base"]))
@@ -683,9 +689,13 @@ def _closed_forms(keys: Mapping[str, str]) -> Iterator[tuple[str, float]]:
             yield f"the same as base {base} with every exponent doubled", float(base) ** 2
         width = dim * whole / log
         near = 2 * round(width / 2)
-        if dim < near <= MAX_WIDTH and abs(width / near - 1) < MAX_BASE_ERROR:
-            text = f"the same as the first {dim // 2} pairs of dim={near} with base {base}"
-            text += ": every exponent is halved" * (near == 2 * dim and base == WIDER_BASES[0])
+        skipped = -math.log(step) * near / (2 * whole)
+        first, count = round(skipped), dim // 2
+        whole_pairs = 0 <= first <= near // 2 - count and abs(skipped - first) < MAX_BASE_ERROR * near
+        if dim < near <= MAX_WIDTH and abs(width / near - 1) < MAX_BASE_ERROR and whole_pairs:
+            pairs = f"pairs {first} to {first + count - 1}" if first else f"the first {count} pairs"
+            text = f"the same as {pairs} of dim={near} with base {base}"
+            text += ": every exponent is halved" * (not first and near == 2 * dim and base == WIDER_BASES[0])
             yield text, float(base) ** (dim / near)
 
 
@@ -701,7 +711,8 @@ def _with_exact_base(name: waves.WaveName) -> Iterator[waves.WaveName]:
 def _wider(found: Identification) -> Identification:
     """Note what the base of a table stands for: likely, where a wider table has it and it is none by itself."""
     keys = split_recipe(found.recipe)[1] if found.recipe else {}
-    for note, exact in _closed_forms(keys) if {*keys} <= {"dim", "base", "order", *TABLE_KEYS} else ():
+    step = abs(float(keys.get("step", 1)))
+    for note, exact in _closed_forms(keys, step) if {*keys} <= {"dim", "base", "order", *TABLE_KEYS} else ():
         own = keys["base"] in PUBLISHED_BASES or "logarithm" in note or float(keys["base"]) == exact
         return replace(found, notes=(note, *found.notes), confidence=found.confidence if own else "likely")
     return found

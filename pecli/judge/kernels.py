@@ -491,16 +491,21 @@ def unlike_rotations(y: Floats, right: Floats, dtype: str, explained: Explained)
     narrower = dtype != wanted and dtype in LOW_TYPES
     several = [k for k in range(y.ndim - 1) if y.shape[k] > 1]
     still = [k for k in several if (y.take(0, k) == right.take(0, k)).all()]
-    wrong = (y != right).any(axis=-1)
+    wrong, parts = (y != right).any(axis=-1), list[tuple[bool, int, Integers]]()
     for axis in several:
         at = np.flatnonzero(wrong.any(axis=tuple(k for k in range(wrong.ndim) if k != axis)))
-        if 0 < len(at) < y.shape[axis] - 1:  # all but the first are the rows
-            own, other = y.take(at, axis), right.take(at, axis)
-            of_rows = [k for k in several if k != axis and (own.take(0, k) == other.take(0, k)).all()]
-            word = "batch" if axis == 0 else "head" if of_rows == [3 - axis] else ""  # position 0 tells the rows
-            word = word if y.ndim == 4 else ""
-            where = f"axis {axis}, " * (not word) + indices(word or "index", at, y.shape[axis])
-            part = unlike_rotations(own, other, dtype, explained)
+        if 0 < len(at) < y.shape[axis]:  # all but the first may be the rows, whose position 0 is not rotated
+            parts.append((len(at) == y.shape[axis] - 1 and at[0] == 1, axis, at))
+    for may_be_rows, axis, at in sorted(parts, key=lambda part: part[0]):
+        own, other = y.take(at, axis), right.take(at, axis)
+        of_rows = [k for k in several if k != axis and (own.take(0, k) == other.take(0, k)).all()]
+        word = "batch" if axis == 0 else "head" if of_rows == [3 - axis] else ""  # position 0 tells the rows
+        word = word if y.ndim == 4 else ""
+        if may_be_rows and not word:
+            continue
+        where = f"axis {axis}, " * (not word) + indices(word or "index", at, y.shape[axis])
+        part = unlike_rotations(own, other, dtype, explained)
+        if part or not may_be_rows:
             return [one._replace(text=f"{where}: {one.text}") for one in part]
     length, expected = (np.linalg.norm(values, axis=-1) for values in (y, right))
     if not still and not np.allclose(length, expected, rtol=4 * MAX_FACTOR_ERROR[dtype]):
@@ -593,8 +598,8 @@ def _rounding(applied: AppliedRotation, name: str, rough: str) -> Finding:
     return Finding("rounding", f"{text}; --atol {at_least(most, 1)} accepts it")
 
 
-def applied_rotations(table: Tabular) -> Iterator[tuple[str, str, str, InMemory]]:
-    """Yield which array is which other one rotated, by which pairs, and the cosines and sines that did it.
+def applied_rotations(table: Tabular) -> Iterator[tuple[tuple[str, str], str, str, InMemory]]:
+    """Yield which array is which other one rotated, by which pairs, in words, and the cosines and sines that did it.
 
     Vectors of one position stand along any axis but the first and the last; columns that are equal are not rotated.
     """
@@ -614,10 +619,15 @@ def applied_rotations(table: Tabular) -> Iterator[tuple[str, str, str, InMemory]
             before, after = (v[..., a] + 1j * v[..., b] for v in (before, after))
             z = (after * before.conj()).sum(axis=1) / (np.abs(before) ** 2).sum(axis=1)
             forward = np.median(np.angle(z[1] * z[0].conj())) > 0  # else the other one is rotated
-            if forward and np.abs(after - z[:, None] * before).max() <= error and np.abs(z - 1).max() > MIN_TURN:
+            sizes = np.abs(z)  # all alike, or it is no rotation
+            turns = forward and np.ptp(sizes) <= 4 * MAX_FACTOR_ERROR[kinds[other]] * sizes.max()
+            if turns and np.abs(after - z[:, None] * before).max() <= error and np.abs(z - 1).max() > MIN_TURN:
                 parts = {"cos": z.real, "sin": z.imag}
                 coarse = {part: narrow(values, None, COARSER[kinds[other]]) for part, values in parts.items()}
-                yield name, other, pairing, InMemory(coarse)
+                text = f"'{other}' is '{name}' rotated in {WORDS[pairing]} pairs"
+                text += f", by the places along axis {axis}" * (x.ndim > 3)
+                text += f"; columns {width} to {x.shape[-1] - 1} are not rotated" * (width < x.shape[-1])
+                yield (name, other), pairing, text, InMemory(coarse)
                 break
 
 

@@ -57,6 +57,7 @@ def remade(pairs: list[tuple[ArrayView, ArrayView]]) -> Finding | None:
         "the mean of each column is subtracted": x - x.mean(0),
         "the mean of each row is subtracted": x - x.mean(1, keepdims=True),
         "values from -1 to 1 became whole numbers from 0 to 255: (x + 1) 127.5": np.rint((x + 1) * 127.5),
+        "values from -1 to 1 became whole numbers from 0 to 255: (x + 1) 127.5, cut": np.floor((x + 1) * 127.5),
         "each column is scaled to 0 .. 1: its least value is subtracted, and it is divided by its range":
             (x - x.min(0)) / np.where(np.ptp(x, 0) > 0, np.ptp(x, 0), 1),
         "each odd column holds the cosine of the column before it, not of the angle":

@@ -203,6 +203,8 @@ def derived_width(keys: Keys, family: ModelFamily, notes: Notes) -> int:
     notes.use(family.names.get("num_attention_heads", "num_attention_heads"), "number of heads")
     if width < heads:
         raise keys.bad(f"has hidden_size {width} below num_attention_heads {heads}: a head would have no width")
+    if width % heads:
+        notes.warn(f"hidden_size {width} is no multiple of num_attention_heads {heads}, which many models refuse")
     return width // heads
 
 

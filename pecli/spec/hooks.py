@@ -23,7 +23,6 @@ from pecli.numbers.printing import DECIMALS, figure, padded
 from pecli.settings import settings
 
 if TYPE_CHECKING:
-    from pecli.spec.declaration import Encoding
     from pecli.spec.plans import Band, Waves
 
     Integers = NDArray[np.int64]
@@ -228,14 +227,6 @@ def parameter_text(key: str, have: str, wanted: str, off: str | None = None) -> 
         return f"{key} {wanted} is missing" if wanted else f"{key} {have} where none was expected"
     were = "were" if key in ("heads", "buckets") else ""
     return f"{have} {key} where {wanted} were expected" if were else f"{key} {have} where {wanted} was expected"
-
-
-def parameter_texts(encoding: Encoding, other: Mapping[str, tuple[str, str]]) -> dict[str, str]:
-    """Return the parameters that differ, in the encoding's words; of the file's and the expected text of each."""
-    own = encoding.hook("words")(other) if encoding.declares("words") else {}
-    offs = {parameter.option: parameter.param.off for parameter in encoding.parameters.values()}
-    texts = {key: own.get(key) or parameter_text(key, *both, offs.get(key)) for key, both in other.items()}
-    return {key: text for key, text in texts.items() if own.get(key) != ""}  # another text says it
 
 
 def other_values(keys: Mapping[str, str], option: str, *usual: str) -> Iterator[Change]:

@@ -102,7 +102,7 @@ class Tabular(ABC):
     metadata : mapping of str to str
         Further facts about it: formula, source, version.
     row_labels : tuple of str
-        Columns of a file that number its rows, as the index of pandas, and are in no array.
+        Columns of a file that number its rows, as the index of pandas, and are in no array; "" has no name.
     """
 
     arrays: tuple[Array, ...]

@@ -57,7 +57,7 @@ def table_like(source: NamedSource, other: Tabular) -> Table:
 
     What the recipe's text gives stays.  A layout that it leaves open is read off the columns of `other`; between those
     that these allow, the first rows decide.  One array without a name may be cosines alone, or sines alone.  Of copies,
-    as in a batch, the first or the last decides.
+    as in a batch, the nearest of some decides.
     """
     if not other.arrays:
         raise BadFile(other.title, "holds no array")
@@ -66,7 +66,8 @@ def table_like(source: NamedSource, other: Tabular) -> Table:
     misfit, best = _nearest(source, other, kind)
     copies = copies_of(other)
     while misfit[0] == OTHER_SHAPE and copies:
-        own = min((_nearest(source, one, kind) for one in copies[:: len(copies) - 1]), key=itemgetter(0))
+        some = copies[:: max(1, (len(copies) - 1) // 4)]
+        own = min((_nearest(source, one, kind) for one in some), key=itemgetter(0))
         if own[0][-1] <= SAME_COLUMNS or _are_copies(copies):
             misfit, best = min((misfit, best), own, key=itemgetter(0))
         copies = copies_of(copies[0])
@@ -206,7 +207,8 @@ def _rows(source: NamedSource, other: Tabular) -> list[dict[str, Any]]:
     lengths = lengths_of(other, recipe.encoding.family)
     listed = None if given.keys() & {"start", "step"} else positions_of(other)
     if listed is not None and listed.count in (lengths[:1] if recipe.encoding.family is Family.BIAS else lengths):
-        return [{"positions": listed}]
+        numbered = [{"length": listed.count}] if "" in other.row_labels else []  # from 1, and not from position 1
+        return [{"positions": listed}, *numbered]
     return [{"length": length, **more} for length in lengths for more in ([fewer, {}] if fewer else [{}])]
 
 
@@ -281,7 +283,9 @@ def _forms(source: NamedSource, other: Tabular) -> list[Form]:
     if family.pairs and "form" not in given:
         shape = [side for side in other.arrays[0].shape if side != 1]
         likely = ["index"] if names == ["index"] else ["slopes"] if len(shape) == 1 else ["dense"]
-        forms = dict.fromkeys([*likely, "dense", "distance", "slopes", "index"])
+        forms = dict.fromkeys(
+            [*likely, "dense", "distance", "slopes", "index", *["vector"] * (family is Family.RELATIVE)]
+        )
         if shape == [source.recipe.values.get("heads")] and not source.says_length:  # a number for each head
             forms = {"slopes": None}
         return [({"form": form}, None) for form in forms]

@@ -38,6 +38,11 @@ class Finding(NamedTuple):
     kind: str
     text: str
 
+    @property
+    def without_option(self) -> Finding:
+        """The finding without the option that accepts its rounding, which would not accept the whole."""
+        return self._replace(text=self.text.partition("; --")[0])
+
 
 class ArrayComparison(NamedTuple):
     """Two arrays side by side.
@@ -176,7 +181,8 @@ class Comparison:
         causes = self.explain(self) if self.explain and not self.equal else []
         missing = [one for one in self.remarks if one.kind in ("arrays", "size")] if not self.complete else []
         if causes and all(one.kind == "rounding" for one in causes):  # which do not say what is missing
-            return [*missing, *causes, *(one for one in self.remarks if one not in missing and one.kind != "shape")]
+            others = [one for one in self.remarks if one not in missing and one.kind != "shape"]
+            return [*missing, *(one.without_option if missing else one for one in causes), *others]
         left_out = ["shape", "size"] if causes else []
         left_out += ["arrays"] if causes and causes[0].kind == "layout" and not self.arrays else []
         return [*causes, *(one for one in self.remarks if one.kind not in left_out)]
@@ -287,10 +293,10 @@ def _further(left: ArrayView, right: ArrayView) -> str:
     side = "first" if left.shape[axes[0]] == high else "second"
     heads = "head" in (left.axes[axes[0]], right.axes[axes[0]])
     if heads and low == 1:
-        return f"only the {side} has {high} heads; the other has one"
+        return f"only the {side} has {high} heads"
     word = ("head" if heads else "row") + ("s" if high - low > 1 else "")
     span = f"{low}" if high - low == 1 else f"{low} to {high - 1}"
-    return f"only the {side} has {word} {span}; the other has {low}"
+    return f"only the {side} has {word} {span}"
 
 
 def _listing(table: Tabular) -> str:

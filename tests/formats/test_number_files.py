@@ -158,7 +158,7 @@ def test_a_package_below_the_formats_loads_their_reader_when_a_file_is_named():
         ("[[1, 2], [3]]", "rows of 1 to 2 numbers"),
         ("[" * 100_000, "is not JSON"),
         ("1 2\n3\n", "rows of 1 to 2 numbers"),
-        ("\xff\xfe", "no text in UTF-8"),
+        ("\xff\xfe", "text in UTF-16"),
         ("1 2\0", "is neither"),
     ],
 )

@@ -839,7 +839,7 @@ def test_a_bias_of_weights_needs_no_index_beside_it(ask):
     bias = np.load("b.npz")["bias"]
     np.savez("t.npz", bias=bias[None])
     ask("compare", "t.npz", "t5:heads=6,weights=w.npy").ends(0).says("same")
-    ask("compare", "t.npz", "b.npz").ends(1).says("only the second has 'index'").never("other values")
+    ask("compare", "t.npz", "b.npz").ends(1).says("only B has 'index'").never("other values")
 
 
 def test_key_positions_that_are_one_too_large_are_told_of_every_query(ask):

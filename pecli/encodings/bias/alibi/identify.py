@@ -90,6 +90,9 @@ def _slopes(profile: Profile) -> Iterator[Slopes]:
             yield Slopes("key-position", padded[0], (*padded[2], *copies), profile.table, padded[1])
 
 
+MAX_PADDED = 3  # copies that are listed with their padding
+
+
 def _padded(profile: Profile) -> tuple[Floats, Integers, tuple[str, ...]] | None:
     """Return the slopes, the position of each key in each copy, and notes; None where only the first key is at 0.
 
@@ -102,17 +105,19 @@ def _padded(profile: Profile) -> tuple[Floats, Integers, tuple[str, ...]] | None
     slopes = values[np.arange(len(values)), firsts]
     heads = next(h for h in range(1, len(slopes) + 1) if len(slopes) % h == 0 and (slopes[h:] == slopes[:-h]).all())
     copies = zero[::heads]
-    many = np.count_nonzero(copies.sum(axis=1) > 1)
+    padded = np.flatnonzero(copies.sum(axis=1) > 1)
     again = np.diff(copies.astype(int), axis=1) == -1  # where keys begin that are no padding
     whole = heads > 1 and zero[:, 0].all() and (zero == copies.repeat(heads, axis=0)).all()
-    if not many or not whole or (again.sum(axis=1) != 1).any():
+    if not len(padded) or not whole or (again.sum(axis=1) != 1).any():
         return None
-    if len(copies) > 1:
-        text = f"padding at position 0 in {many} of {len(copies)} copies, as of a batch"
-        return slopes[:heads], positions[::heads], (text,)
-    first, last = int(firsts[0]) - 1, profile.keys - 1 - int(np.flatnonzero(positions[0])[-1])
-    sides = [f"the {side} {count}" for side, count in (("first", first), ("last", last)) if count]
-    return slopes[:heads], positions[::heads], (f"padding at position 0: {' and '.join(sides)} of {profile.keys} keys",)
+    places = []
+    for copy in padded.tolist():
+        first, last = int(firsts[copy * heads]) - 1, profile.keys - 1 - int(np.flatnonzero(positions[copy * heads])[-1])
+        sides = " and ".join(f"the {side} {count}" for side, count in (("first", first), ("last", last)) if count)
+        places.append(f"{sides} of {profile.keys} keys" + f" in copy {copy} of {len(copies)}" * (len(copies) > 1))
+    more = f", and {len(places) - MAX_PADDED} more copies" * (len(places) > MAX_PADDED)
+    text = f"padding at position 0: {', '.join(places[:MAX_PADDED])}{more}"
+    return slopes[:heads], positions[::heads], (text,)
 
 
 def _allowed(heads: int, dtype: str) -> float:
