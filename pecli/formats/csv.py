@@ -127,8 +127,10 @@ class CsvTable(BatchTable):
             names = [f"array{index}" for index in range(len(names))]
         if len(names) > MAX_ARRAYS:
             raise source.bad(f"has {len(names):,} columns, and {MAX_ARRAYS:,} are the most")
+        if wrong := _not_numbers(names):
+            raise source.bad(wrong)
         if len(set(names)) < len(names):
-            raise source.bad(_not_numbers(names) or "has two columns of one name: give each its own")
+            raise source.bad("has two columns of one name: give each its own")
         if begin >= len(self._data):
             raise source.bad("has no rows of numbers")
         self._line = self._data.count(b"\n", 0, begin) + 1  # of the first row

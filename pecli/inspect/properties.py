@@ -268,8 +268,8 @@ class Shifted(Check):
             # a pair may be zero
             self.step, resolution = turn / np.maximum(np.abs(turn), np.finfo(float).tiny), sample.resolution
         elif count - 1 <= (d := reader.columns):
-            rule = f"a matrix of {d} columns takes {d + 2} rows of the first {FITTED_ROWS}, and there are {count}"
-            raise BadParameter("expect", "relative", f"cannot be fitted: {rule}")
+            rule = f"needs {d + 2} rows for {d} columns, among the first {FITTED_ROWS}, and there are {count}"
+            raise BadParameter("expect", "relative", rule)
         else:
             finite = np.where(np.isfinite(values), values, 0.0)
             self.step = np.linalg.lstsq(finite[:-1], finite[1:], rcond=1e-12)[0]
@@ -302,7 +302,8 @@ class Shifted(Check):
     def finish(self) -> Property:
         """Return the largest miss, relative to the largest value."""
         off = self.off * (self.scale / self.largest)
-        text = f"M takes row p to row p + 1 but for {off:.1e} of the largest value at most, at row {self.at}"
+        error = f"the largest error, at row {self.at}, is {off:.1e} of the largest value"
+        text = f"one matrix takes each row to the next: {error}"
         return Property(self.name, off <= self.limit, text, {"residual": off})
 
 

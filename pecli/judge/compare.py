@@ -344,7 +344,7 @@ def _among_weights(table: Tabular) -> Identification | None:
     if found is None:
         return None
     named, left = " and ".join(f"'{array.name}'" for array in some), len(table.arrays) - len(some)
-    note = f"this is {named}; {left} other array{'s' * (left > 1)} not compared"
+    note = f"this describes {named}; {left} other array{'s' * (left > 1)} not compared"
     return replace(found, notes=(note, *found.notes))
 
 

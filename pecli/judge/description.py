@@ -305,7 +305,7 @@ MAX_ARRAYS = 8  # of a file, each in a line
 MIN_COUNTING = 0.6  # share of the values that are 1 more than the one before, in rows of position ids
 MAX_UNEVEN = 1e-3  # of the gaps between the values of a ramp, relative
 MAX_NORM_GAP = 0.01  # of the lengths and products of orthonormal columns, which narrow types round
-ORTHONORMAL = "; the columns are orthonormal, as eigenvectors are, such as a graph Laplacian's"
+ORTHONORMAL = "the columns are orthonormal, as eigenvectors are, such as a graph Laplacian's"
 MAX_SUM_GAP = 0.01  # of attention weights, which narrow types round
 
 
@@ -347,7 +347,7 @@ def statistics_of(table: Tabular) -> tuple[str, ...]:
         if values.shape[1] > 1 and values.min() >= 0 and np.abs(values.sum(axis=1) - 1).max() < MAX_SUM_GAP:
             text += "; each row sums to 1, as attention weights do"
         if len(values) == own[0].rows > values.shape[1] > 1 and _is_orthonormal(values):
-            text += ORTHONORMAL
+            text += f"; {ORTHONORMAL}"
         for word, empty in (("all zeros", values == 0), ("NaN", np.isnan(values))):
             blank = np.flatnonzero(empty.all(axis=1))
             if 0 < len(blank) < len(values) == own[0].rows:

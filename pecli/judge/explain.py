@@ -17,7 +17,15 @@ from pecli.formats.decimals import digits_text, how_printed, printed_digits
 from pecli.judge.arrangements import ALONG_FIRST, along_first, components_apart, without_numbers
 from pecli.judge.bias_differences import bias_differences
 from pecli.judge.cycles import cycle_differences, cyclic
-from pecli.judge.description import COPIES, ORTHONORMAL, Identification, factor_text, harmless, parameter_texts
+from pecli.judge.description import (
+    COPIES,
+    ORTHONORMAL,
+    Identification,
+    factor_text,
+    harmless,
+    parameter_texts,
+    statistics_of,
+)
 from pecli.judge.difference import (
     Expected,
     key_lines,
@@ -412,6 +420,9 @@ def _shaped(actual: Tabular, expected: Tabular, findings: list[Finding]) -> list
     return [Finding("shape", text), *(one.without_option for one in findings)]
 
 
+MAX_LONE_UNITS = 4.0  # of 1, that the values of a lone row may be off by rounding
+
+
 def _lone_row(actual: Tabular, expected: Tabular) -> list[Finding]:
     """Return which of the expected rows the only row of a file is; [] of any other file.
 
@@ -434,6 +445,9 @@ def _lone_row(actual: Tabular, expected: Tabular) -> list[Finding]:
     at, near = int(off.argmin()), np.flatnonzero(off <= MAX_LONE_GAP * np.abs(values).max())
     if lone is not None and lone.rows == 1:
         text = f"positions start at {at} where {fraction_text(lone.start)} was expected"
+        most = float(off[at])
+        if len(near) == 1 and at == lone.start and len(one.shape) == 1 and most <= MAX_LONE_UNITS * EPSILON[one.dtype]:
+            return [harmless(f"{one.dtype} rounding", most, 0)]
         return [Finding("start", text)] if len(near) == 1 and at != lone.start else []
     return [Finding("rows", f"one row, which is row {at} of the {want.rows:,} expected ones")] if len(near) else []
 
@@ -706,6 +720,8 @@ def _located(actual: Tabular, expected: Tabular, *, tensors: bool = False) -> li
         return [Finding("rows", position_words(places, want))]
     if added := added_positions(pairs):
         return [added]
+    if not is_large(actual) and any(ORTHONORMAL in text for text in statistics_of(actual)):
+        return [Finding("identity", ORTHONORMAL), *findings]
     of_points = isinstance(expected, Table) and expected.source.keys().get("points")
     random = [] if of_points else random_parts(actual)  # features of any points look drawn at random
     if random := [part for part in random if part not in random_parts(expected)]:
@@ -727,8 +743,6 @@ def _located(actual: Tabular, expected: Tabular, *, tensors: bool = False) -> li
             return [shifted, *findings]
         if turns := cyclic(actual, of_any=True):
             return [*(Finding("identity", text) for text in (f"the file holds {turns[0]}", *turns[1:])), *findings]
-        if any(ORTHONORMAL in text for text in own.measured):
-            return [Finding("identity", ORTHONORMAL[2:]), *findings]
         return [*[Finding("random", TRAINED)] * (is_trained(actual) and not is_trained(expected)), *findings]
     table = _parsed(own.recipe)
     if table is not None and isinstance(expected, Table) and table.source == expected.source:

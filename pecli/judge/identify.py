@@ -603,6 +603,9 @@ def _emulated(name: waves.WaveName) -> Iterator[waves.WaveName]:
         yield replace(name, way=waves.Way("float32", own.astype(np.float64), "float32", "float32"))
 
 
+MAX_PAD_ROW = 2  # positions that models have for padding; at others, zeros may be a mistake
+
+
 def with_blank_row(name: waves.WaveName) -> waves.WaveName:
     """Return a name with its only zero row as the parameter pad-row, where the encoding has that parameter."""
     blank = name.measured.signal.blank
@@ -622,6 +625,8 @@ def described(name: waves.WaveName, found: Tally, names: Sequence[waves.WaveName
     if way.name == "float64" and found.equal == found.count:
         way = replace(way, name="exact")
     notes = list(structure_notes(name))
+    if any(abs(position) > MAX_PAD_ROW for position in name.named.blank):
+        notes.append(f"{numbered_are('row', measured.signal.blank)} zero, as a row of padding is")
     narrow = measured.dtype in waves.LOW_TYPES
     determined = name.cost <= (MAX_NARROW_FITTED if narrow else MAX_FITTED)
     determined &= name.magnitude == name.named.magnitude
@@ -885,13 +890,13 @@ def _others(found: Identification, table: Tabular) -> Identification:
         named = (
             f"{text} {'is' if len(o.arrays) == 1 else 'are'} {o.recipe}" for text, o in zip(rest, others, strict=True)
         )
-        note = f"this is {own}; {', '.join(named)}"
+        note = f"this describes {own}; {', '.join(named)}"
         found = replace(found, notes=(note, *(f"{own}: {text}" for text in found.notes)))
     if not left:
         return found
     listed = ", ".join(f"'{name}'" for name in left[:3]) + (f" and {len(left) - 3} more" if len(left) > 3 else "")
     note = f"not compared: {listed}" if zero != left else f"all values are zero: {listed}"
     if not others and found.arrays:
-        note = f"this is {' and '.join(map(repr, found.arrays))}; {note}"
+        note = f"this describes {' and '.join(map(repr, found.arrays))}; {note}"
     doubt = found.confidence == "sure" and zero != left
     return replace(found, confidence="likely" if doubt else found.confidence, notes=(*found.notes, note))

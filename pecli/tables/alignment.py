@@ -99,11 +99,15 @@ def read_fitting(text: str, other: Tabular, **choice: str) -> NamedSource:
     except MissingParameter:
         (name, given), other = split_recipe(text), as_one_array(other)
         lacking = [p.option for p in find(name).options if p.required and not {p.option, *p.param.names} & given.keys()]
-        sizes = {k * side for array in other.arrays for side in array.shape for k in (1, 2)}
+        sides = sorted({side for array in other.arrays for side in array.shape})
+        words = [str(size) for size in sorted({k * side for side in sides for k in (1, 2)})]
+        if lacking == ["grid"]:  # a square one, behind a row for a class token or not
+            words = [f"{k}x{k}" for k in range(1, math.isqrt(sides[-1]) + 1) if k * k in sides]
+            words += [f"{k}x{k},prefix=1" for k in range(2, math.isqrt(sides[-1]) + 1) if k * k + 1 in sides]
         fits = []
-        for size in sorted(sizes) if len(lacking) == 1 else ():
+        for word in words if len(lacking) == 1 else ():
             with contextlib.suppress(PecliError):
-                fits.append(_with_misfit(read_source(f"{text}{',' if given else ':'}{lacking[0]}={size}"), other))
+                fits.append(_with_misfit(read_source(f"{text}{',' if given else ':'}{lacking[0]}={word}"), other))
         if not fits or (nearest := min(fits, key=itemgetter(0)))[0][0] == OTHER_SHAPE:
             raise
         return nearest[1]

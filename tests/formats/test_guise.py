@@ -105,7 +105,7 @@ def test_of_positions_beside_a_table_the_table_is_named(tmp_path):
     np.savez(tmp_path / "both.npz", positions=np.arange(200), pe=values)
     found = identify(tmp_path / "both.npz")
     assert found.recipe.startswith("sinusoidal:dim=64,order=sin-cos,")
-    assert found.notes == ("this is 'pe'; not compared: 'positions'",)
+    assert found.notes == ("this describes 'pe'; not compared: 'positions'",)
 
 
 def test_whole_numbers_were_not_rounded(tmp_path):

@@ -67,9 +67,7 @@ def test_a_table_of_few_rows_claims_nothing_that_takes_more(recipe, rows):
 def test_a_residual_that_cannot_be_fitted_is_not_claimed():
     found = measured("learned:dim=64,max-len=40,len=40")["relative"]
     assert found["holds"] is None
-    assert found["text"] == (
-        "not measured: cannot be fitted: a matrix of 64 columns takes 66 rows of the first 2048, and there are 40"
-    )
+    assert found["text"] == ("not measured: needs 66 rows for 64 columns, among the first 2048, and there are 40")
 
 
 def test_a_wrong_row_breaks_the_score_and_the_shift(saved):

@@ -1,5 +1,7 @@
 """Features of coordinates, tensors that were rotated, and other files that are no table of positions by themselves."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -159,7 +161,7 @@ def test_a_table_that_was_remade_is_told(ask, change, said):
 
 def test_each_table_of_a_file_is_named(ask):
     np.savez("three.npz", a=sinusoid(20, 16), b=sinusoid(30, 32), c=np.arange(5))
-    ask("identify", "three.npz").says("this is 'a'; 'b' is sinusoidal:dim=32,len=30", "not compared: 'c'")
+    ask("identify", "three.npz").says("this describes 'a'; 'b' is sinusoidal:dim=32,len=30", "not compared: 'c'")
 
 
 def test_positions_that_fall_are_taken_as_they_are(ask):
@@ -182,7 +184,7 @@ def test_positions_that_fall_are_taken_as_they_are(ask):
 def test_two_grids_of_a_file_are_both_named(ask):
     made = {f"pe{dim}": np.asarray(pecli.table(f"sincos2d:dim={dim},grid=6x8,prefix=1")["pe"]) for dim in (64, 32)}
     np.savez("grids.npz", **made)
-    ask("identify", "grids.npz").says("this is 'pe64'; 'pe32' is sincos2d:dim=32,grid=6x8,prefix=1")
+    ask("identify", "grids.npz").says("this describes 'pe64'; 'pe32' is sincos2d:dim=32,grid=6x8,prefix=1")
 
 
 def test_a_batch_of_equal_grids_is_one(ask):
@@ -439,3 +441,158 @@ def test_tokens_that_were_rotated_by_one_position_more_are_told(ask):
     np.savez("reference.npz", k=k, k_rotated=rotated(at))
     said = ask("compare", "decoded.npz", "reference.npz").ends(1).never("base 500000", "cos:")
     said.says("k_rotated: axis 2, indices from 32 on: positions are 1 later")
+
+
+def stacked(cos, sin):
+    return {"first.npy": np.stack([cos, sin]), "last.npy": np.stack([cos, sin], -1)}
+
+
+@pytest.mark.parametrize("name", ["first.npy", "last.npy"])
+def test_cosines_and_sines_in_one_array_are_no_copies(ask, name):
+    angles = np.tile(np.outer(np.arange(64), 5e5 ** (-np.arange(0, 128, 2) / 128)), 2)
+    np.save(name, stacked(np.cos(angles), np.sin(angles))[name].astype("float32"))
+    ask("identify", name).says("rope:dim=128,base=500000,len=64,layout=half (sure")
+    ask("compare", name, "rope:dim=128,base=500000").never("copies", "where")
+    ask("compare", name, "rope:dim=128").ends(1).says("base 500000 where 10000 was expected")
+
+
+def test_columns_of_a_wider_table_are_the_pairs_that_they_are(ask):
+    table = sinusoid(100, 64)
+    for first, last in ((0, 32), (32, 64), (16, 48)):
+        np.save("part.npy", table[:, first:last])
+        pairs = "the first 16 pairs" if not first else f"pairs {first // 2} to {last // 2 - 1}"
+        ask("identify", "part.npy").says(f"the same as {pairs} of dim=64 with base 10000")
+    np.save("part.npy", table[:, 32:])
+    np.save("longer.npy", sinusoid(128, 64))
+    said = ask("compare", "part.npy", "longer.npy").ends(1).never("base", "divided by")
+    said.says("rows 100 to 127 are missing", "pairs 0 to 15 are missing")
+    np.save("first.npy", table[:, :32])
+    ask("compare", "longer.npy", "first.npy").ends(1).says("columns 32 to 63 are not expected").never(
+        "base 10000 where"
+    )
+
+
+def test_one_of_cosines_and_sines_has_another_base(ask):
+    own, other = (np.outer(np.arange(128), base ** (-np.arange(0, 64, 2) / 64)) for base in (1e4, 5e5))
+    np.savez("mixed.npz", cos=np.cos(own), sin=np.sin(other))
+    ask("compare", "mixed.npz", "rope:dim=64").ends(1).says("different: sin: base 500000 where 10000 was expected")
+
+
+def rotated(x, angles, sign=1):
+    angles = np.tile(angles, 2)
+    turned_half = np.concatenate([-x[..., 32:], x[..., :32]], -1)
+    return (x * np.cos(angles) + sign * turned_half * np.sin(angles)).astype("float32")
+
+
+def test_what_is_no_rotation_is_not_called_one(ask):
+    q = np.random.default_rng(5).normal(size=(2, 4, 32, 64)).astype("float32")
+    angles = np.outer(np.arange(32), 1e4 ** (-np.arange(0, 64, 2) / 64))
+    np.savez("cosines.npz", q=q, q_rot=(q * np.cos(np.tile(angles, 2))).astype("float32"))
+    ask("identify", "cosines.npz").says("unknown").never("rotated")
+    np.savez("exchanged.npz", q=q, q_rot=rotated(q, np.pi / 2 - angles))
+    ask("identify", "exchanged.npz").says("every angle is a quarter turn less")
+    by_head = rotated(q.swapaxes(1, 2), angles[:4]).swapaxes(1, 2)
+    np.savez("heads.npz", q=q, q_rot=by_head)
+    ask("identify", "heads.npz").says("len=4", "by the places along axis 1")
+    part = np.concatenate([rotated(q, angles)[:, :1], q[:, 1:]], 1)
+    for name, tensor in (("part.npy", part), ("right.npy", rotated(q, angles)), ("minus.npy", rotated(q, angles, 0))):
+        np.save(name, tensor)
+    ask("compare", "part.npy", "right.npy").ends(1).says("heads 1 to 3: not rotated at all")
+    ask("compare", "right.npy", "minus.npy").ends(1).says("of the expected tensor: the sine is missing")
+
+
+def test_a_batch_with_padding_on_the_left_is_told_by_sample(ask):
+    angles = np.tile(np.outer(np.arange(20), 5e5 ** (-np.arange(0, 128, 2) / 128)), 2)
+    at = [np.maximum(np.arange(20) - pad, 0) for pad in (5, 0, 9)]
+    np.savez("batch.npz", cos=np.cos(angles)[at].astype("float32"), sin=np.sin(angles)[at].astype("float32"))
+    said = "batch index 0 differs: left padding by 5", "batch index 2 differs: left padding by 9"
+    ask("compare", "batch.npz", "rope:dim=128,base=500000").ends(1).says(*said)
+    ask("identify", "batch.npz").says("nearly rope:dim=128,base=500000", *said)
+
+
+@pytest.mark.parametrize(("first", "start"), [(0, 0), (1, 0), (1, 1), (5, 5), (5, 0)])
+def test_row_numbers_without_a_name_may_count_from_one(ask, first, start):
+    rows = sinusoid(20 + start, 8)[start:]
+    np.savetxt("rows.csv", np.column_stack([np.arange(20) + first, rows]), "%d" + ",%.5f" * 8)
+    ask("compare", "rows.csv", "sinusoidal:dim=8").ends(1).says("all values are right, rounded to 5 decimals")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("0.00%,100.00%\n84.15%,54.03%\n0.00%,100.00%", "percentages such as"),
+        ('"0,00","1,00","0,00"\n"0,84","0,54","0,10"', "decimal commas such as 0,00"),
+        ("A title\n\n0.0,1.0,0.0,1.0\n0.84,0.54,0.1,0.99", "line 3 has"),
+        ("0.0,1.0\n#N/A,0.54", "in line 2, column 0"),
+        ("<!DOCTYPE html>", "a web page"),
+        ("version https://git-lfs.github.com/spec/v1", "run git lfs pull"),
+    ],
+)
+def test_a_file_that_is_no_table_is_refused_with_its_reason(ask, text, said):
+    Path("file.csv").write_text(text)
+    assert said in ask("identify", "file.csv").ends(2).err
+
+
+def test_a_comma_at_the_end_of_each_line_is_no_column(ask):
+    np.savetxt("t.csv", sinusoid(20, 8), "%.4f," * 8)
+    ask("identify", "t.csv").says("sinusoidal:dim=8,len=20 (sure: 4 decimals)")
+
+
+def test_frequencies_among_weights_are_named(ask):
+    rng = np.random.default_rng(0)
+    weights = {f"model.layers.{k}.q_proj.weight": rng.normal(size=(64, 64)).astype("float32") for k in range(2)}
+    inv_freq = (5e5 ** (-np.arange(0, 128, 2) / 128)).astype("float32")
+    np.savez("model.npz", **{"model.rotary_emb.inv_freq": inv_freq}, **weights)
+    ask("identify", "model.npz").says(
+        "rope:dim=128,base=500000 (sure", "this describes 'model.rotary_emb.inv_freq'; 2 other"
+    )
+
+
+def test_a_bonus_for_later_keys_is_nearly_alibi(ask):
+    slopes, at = 2.0 ** -np.arange(1, 9), np.arange(16)
+    np.save("bias.npy", slopes[:, None, None] * (at[None] - at[:, None]))
+    ask("identify", "bias.npy").says("nearly alibi:heads=8: the distance keeps its sign")
+
+
+def test_other_kinds_of_features_are_no_sinusoid(ask):
+    hours = np.arange(336)
+    turns = hours / 24, hours // 24 / 7, hours // 24 / 30
+    cycles = [f(2 * np.pi * one) for one in turns for f in (np.sin, np.cos)]
+    np.save("calendar.npy", np.stack(cycles, 1).astype("float32"))
+    ask("compare", "calendar.npy", "sinusoidal:dim=6").ends(1).says("the file holds cyclic features", "24 rows")
+    np.save("graph.npy", np.linalg.qr(np.random.default_rng(4).normal(size=(60, 8)))[0])
+    ask("compare", "graph.npy", "sinusoidal:dim=8").ends(1).says("the columns are orthonormal")
+    ask("identify", "graph.npy").says("unknown", "the columns are orthonormal")
+
+
+def test_a_factor_is_told_beside_the_same_matrix(ask):
+    matrix = np.random.default_rng(0).normal(size=(32, 2)).astype("float32") * 4
+    at = (np.indices((16, 16)) + 0.5).reshape(2, -1).T[:, ::-1] / 16
+    for name, factor in (("ours.npz", 1), ("reference.npz", 2 * np.pi)):
+        angles = factor * at @ matrix.T.astype(float)
+        features = np.concatenate([np.sin(angles), np.cos(angles)], 1).astype("float32")
+        np.savez(name, B=matrix, features=features)
+    ask("compare", "ours.npz", "reference.npz").ends(1).says("different: the factor 2 pi is missing")
+
+
+def test_reciprocals_of_frequencies_are_told(ask):
+    np.save("freqs.npy", (5e5 ** (np.arange(0, 64, 2) / 64)).astype("float32"))
+    said = "the reciprocals of the frequencies stand in their place"
+    ask("compare", "freqs.npy", "rope:dim=64,base=500000").ends(1).says(said)
+
+
+def test_distances_without_the_first_are_compared_with_the_vectors(ask):
+    distances = np.arange(127, -128, -1)
+    angles = np.outer(distances, 1e4 ** (-np.arange(0, 64, 2) / 64))
+    np.save("pos_emb.npy", np.concatenate([np.sin(angles), np.cos(angles)], 1).astype("float32"))
+    ask("compare", "pos_emb.npy", "transformer-xl:dim=64,convention=xlnet").ends(1).says("row 0 is missing").never(
+        "int64"
+    )
+
+
+def test_pixel_frequencies_of_timm_are_no_nerf(ask):
+    bands = 2 ** np.linspace(0, np.log2(112), 16) * np.pi
+    at = np.stack(np.meshgrid(*[np.linspace(-1, 1, 14)] * 2, indexing="ij"), -1).reshape(-1, 2)
+    angles = np.repeat((at[:, :, None] * bands).reshape(196, -1), 2, 1)
+    np.save("timm.npy", np.concatenate([np.sin(angles), np.cos(angles)], 1).astype("float32"))
+    ask("identify", "timm.npy").says("rope2d:dim=64,grid=14x14,series=pixel-log").never("nerf")

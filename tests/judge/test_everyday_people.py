@@ -412,7 +412,7 @@ def test_two_caches_in_one_file_are_both_named(ask):
         a = np.outer(np.arange(64), base ** (-np.arange(16) / 16))
         both |= {f"cos_{name}": np.cos(a).astype("float32"), f"sin_{name}": np.sin(a).astype("float32")}
     np.savez("both.npz", **both)
-    said = "this is 'cos_local' and 'sin_local'; 'cos_global' and 'sin_global' are rope:dim=32,base=1000000"
+    said = "this describes 'cos_local' and 'sin_local'; 'cos_global' and 'sin_global' are rope:dim=32,base=1000000"
     ask("identify", "both.npz").says("rope:dim=32,len=64 (sure", said)
 
 

@@ -185,6 +185,8 @@ def words(other: Mapping[str, tuple[str, str]]) -> dict[str, str]:
         elif key == "bias":
             which = "causal " if "symmetric" in (have, wanted) else ""  # keys alone shift each row by one number
             texts[key] = f"{forms[have]} where {forms[wanted]} was expected: equal after a {which}softmax"
+        elif key == "arithmetic" and wanted not in ("exact", "float32"):
+            texts[key] = f"the bias is not rounded as {wanted} arithmetic does it"
         elif key == "slopes":
             texts[key] = f"slopes by {rules[have]} where {rules[wanted]} was expected"
         elif key == "alibi-heads":
