@@ -128,10 +128,10 @@ def _reasons(table: Tabular, found: Identification) -> Iterator[str]:
     """Yield why an unknown table is none: what each of two arrays is, or how it differs from a recipe like it."""
     from pecli.judge.cycles import cyclic
     from pecli.judge.description import repeated_rows
-    from pecli.judge.explain import STILL, TRAINED, is_still, is_trained
+    from pecli.judge.explain import STILL, is_still
     from pecli.judge.identify import MIN_EXPLAINED_NEAREST
     from pecli.judge.located import VAGUE
-    from pecli.judge.noise import random_parts, random_words
+    from pecli.judge.noise import TRAINED, is_trained, random_parts, random_words
     from pecli.judge.planes import few_values, is_cube, is_large
     from pecli.tables.alignment import table_like
     from pecli.tables.sources import read_source

@@ -47,7 +47,7 @@ from pecli.judge.grid_differences import grid_differences
 from pecli.judge.identify import HIDING, MAX_LONE_GAP, PAIRS, at_positions, identify, matched_positions
 from pecli.judge.interpolation import MAX_WEIGHTS, interpolated
 from pecli.judge.located import MAX_REST_SHARE, MAX_SINGLE, VAGUE, ArrayPair, located, place
-from pecli.judge.noise import ALL, MAX_SLIGHT, noise, random_parts, random_words
+from pecli.judge.noise import ALL, MAX_SLIGHT, TRAINED, is_trained, noise, random_parts, random_words
 from pecli.judge.orders import MAX_PARTS, gaps, numbered, numbered_are, span
 from pecli.judge.planes import EPSILON, Floats, effective_dtype, is_large, rounded, unit
 from pecli.judge.rows import floats as read_floats
@@ -61,11 +61,12 @@ from pecli.judge.transforms import (
     one_row,
     remade,
     reordered,
+    rounded_from,
+    rounded_values,
     shifted_angles,
     unlike_halves,
 )
 from pecli.judge.waves import LOW_TYPES
-from pecli.numbers.blocks import in_blocks
 from pecli.numbers.decimals import near
 from pecli.numbers.dtypes import GRIDS
 from pecli.numbers.positions import Positions, fraction_text
@@ -473,40 +474,10 @@ def _identified(actual: Tabular, table: Table, found: Comparison) -> list[Findin
     if " " in own.arithmetic or _extent(have) != _extent(table) or not 0 < most < MAX_HARMLESS:  # of a number of digits
         return []
     if wanted in LOW_TYPES and kind not in LOW_TYPES:
-        return [_rounded_from(f"the expected values were rounded to {wanted}, these were not", most)]
+        return [rounded_from(f"the expected values were rounded to {wanted}, these were not", most)]
     if kind in LOW_TYPES and kind != wanted:
         return []
     return [harmless("rounding alone", most, found.total.max_ulp)]
-
-
-def _rounded_from(text: str, most: float) -> Finding:
-    return Finding("type", f"{text}: up to {limit(most, 2)} off")
-
-
-def _rounded(pairs: list[tuple[ArrayView, ArrayView]]) -> Finding | None:
-    """Return the finding that the values of one side are those of the other, rounded to a narrow type."""
-    for kind in (*LOW_TYPES, "float32") if pairs else ():
-        for own, sides, words in (
-            ("the expected values", [pair[::-1] for pair in pairs], "these were not"),
-            ("the values", pairs, "the expected ones were not"),
-        ):
-            if (most := max(_rounded_gap(*side, kind) for side in sides)) < math.inf:
-                text = f"{own} were rounded to {kind}, {words}"
-                return harmless(text, most, 1) if kind == "float32" else _rounded_from(text, most)
-    return None
-
-
-def _rounded_gap(have: ArrayView, want: ArrayView, kind: str) -> float:
-    """Return by how much values differ that are others rounded to a type; infinity where they are not."""
-    if have.plain_shape != want.plain_shape or have.dtype not in EPSILON or want.dtype not in EPSILON:
-        return math.inf
-    most = 0.0
-    for at in in_blocks(0, have.rows, MAX_LONE_VALUES // max(1, have.row_size)):
-        y, x = (read_floats(view, at.start, at.stop) for view in (have, want))
-        if not np.array_equal(rounded(x, kind), y, equal_nan=True):
-            return math.inf
-        most = max(most, float(np.abs(y - x, where=np.isfinite(y), out=np.zeros_like(y)).max(initial=0)))
-    return most
 
 
 # Copies among which one is looked for that is right.
@@ -706,7 +677,7 @@ def _located(actual: Tabular, expected: Tabular, *, tensors: bool = False) -> li
     findings = located(pairs)
     if any(finding.kind != "place" for finding in findings):
         return _started(findings, expected)
-    if narrow := _rounded(pairs):
+    if narrow := rounded_values(pairs):
         return [narrow]
     if tensors and (rotated := _rotated(pairs)):
         return rotated
@@ -891,14 +862,6 @@ def _padded(actual: Tabular, expected: Table) -> list[Finding]:
     if any(one.kind in ("place", "columns") for one in findings[:1]):
         return []
     return [Finding("zero", f"{numbered('column', np.arange(width, whole))} are zero"), *findings]
-
-
-TRAINED = "no known formula gives these values, and 'weight' names what was trained"
-
-
-def is_trained(table: Tabular) -> bool:
-    """Whether all arrays are called what a model calls trained parameters."""
-    return bool(table.arrays) and all(array.name.endswith("weight") for array in table.arrays)
 
 
 STILL = "every angle is 0: cos is 1 and sin is 0 everywhere, as with frequencies (inv_freq) of 0"

@@ -147,3 +147,11 @@ def _is_random(plane: Plane, *, drawn: bool) -> bool:
     if drawn and ((np.abs(normal.std(axis=0) - 1) > spread).any() or (normal**4).mean() < MIN_KURTOSIS):
         return False
     return all(abs(float((rows[1:] * rows[:-1]).mean())) <= MAX_CORRELATION for rows in (normal, normal.T))
+
+
+TRAINED = "no known formula gives these values, and 'weight' names what was trained"
+
+
+def is_trained(table: Tabular) -> bool:
+    """Whether all arrays are called what a model calls trained parameters."""
+    return bool(table.arrays) and all(array.name.endswith("weight") for array in table.arrays)

@@ -1,4 +1,4 @@
-"""How all values of an array were made from the expected ones: scaled, added to, reordered, or with wrong columns."""
+"""How all values of an array were made from the expected ones: scaled, rounded, added to, reordered, wrong columns."""
 
 from __future__ import annotations
 
@@ -7,11 +7,15 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from pecli.judge.description import harmless
 from pecli.judge.frequencies import MAX_REPEAT_GAP
 from pecli.judge.identify import identify
-from pecli.judge.planes import Floats
+from pecli.judge.planes import EPSILON, Floats, rounded
 from pecli.judge.rows import floats as read_floats
+from pecli.judge.waves import LOW_TYPES
+from pecli.numbers.blocks import in_blocks
 from pecli.numbers.dtypes import GRIDS
+from pecli.numbers.printing import limit
 from pecli.spec.tabular import InMemory
 from pecli.tables.comparison import Finding
 from pecli.tables.views import ArrayView
@@ -94,6 +98,37 @@ def added_positions(pairs: Sequence[tuple[ArrayView, ArrayView]]) -> Finding | N
         if found.confidence == "sure" and found.recipe:
             return Finding("added", text.format(found.recipe.replace(",dtype=float16", "")))
     return None
+
+
+def rounded_from(text: str, most: float) -> Finding:
+    """Return the finding that values were rounded, which are so far off."""
+    return Finding("type", f"{text}: up to {limit(most, 2)} off")
+
+
+def rounded_values(pairs: list[tuple[ArrayView, ArrayView]]) -> Finding | None:
+    """Return the finding that the values of one side are those of the other, rounded to a narrow type."""
+    for kind in (*LOW_TYPES, "float32") if pairs else ():
+        for own, sides, words in (
+            ("the expected values", [pair[::-1] for pair in pairs], "these were not"),
+            ("the values", pairs, "the expected ones were not"),
+        ):
+            if (most := max(_rounded_gap(*side, kind) for side in sides)) < math.inf:
+                text = f"{own} were rounded to {kind}, {words}"
+                return harmless(text, most, 1) if kind == "float32" else rounded_from(text, most)
+    return None
+
+
+def _rounded_gap(have: ArrayView, want: ArrayView, kind: str) -> float:
+    """Return by how much values differ that are others rounded to a type; infinity where they are not."""
+    if have.plain_shape != want.plain_shape or have.dtype not in EPSILON or want.dtype not in EPSILON:
+        return math.inf
+    most = 0.0
+    for at in in_blocks(0, have.rows, MAX_LONE_VALUES // max(1, have.row_size)):
+        y, x = (read_floats(view, at.start, at.stop) for view in (have, want))
+        if not np.array_equal(rounded(x, kind), y, equal_nan=True):
+            return math.inf
+        most = max(most, float(np.abs(y - x, where=np.isfinite(y), out=np.zeros_like(y)).max(initial=0)))
+    return most
 
 
 def colliding(pairs: list[tuple[ArrayView, ArrayView]]) -> Finding | None:
