@@ -58,12 +58,12 @@ from pecli.judge.transforms import (
     MAX_LONE_VALUES,
     added_positions,
     colliding,
+    moved_coordinates,
     one_row,
     remade,
     reordered,
     rounded_from,
     rounded_values,
-    shifted_angles,
     unlike_halves,
 )
 from pecli.judge.waves import LOW_TYPES
@@ -710,7 +710,7 @@ def _located(actual: Tabular, expected: Tabular, *, tensors: bool = False) -> li
     if own is None or any(identify(other).confidence == "sure" for _, other in others):
         return _as_bits(actual, expected) or findings
     if own.recipe is None or own.confidence == "unknown":
-        if shifted := shifted_angles(pairs):
+        if shifted := moved_coordinates(pairs):
             return [shifted, *findings]
         if turns := cyclic(actual, of_any=True):
             return [*(Finding("identity", text) for text in (f"the file holds {turns[0]}", *turns[1:])), *findings]

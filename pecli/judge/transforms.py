@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pecli.judge.description import harmless
 from pecli.judge.frequencies import MAX_REPEAT_GAP
@@ -14,6 +15,7 @@ from pecli.judge.planes import EPSILON, Floats, rounded
 from pecli.judge.rows import floats as read_floats
 from pecli.judge.waves import LOW_TYPES
 from pecli.numbers.blocks import in_blocks
+from pecli.numbers.decimals import shortest
 from pecli.numbers.dtypes import GRIDS
 from pecli.numbers.printing import limit
 from pecli.spec.tabular import InMemory
@@ -30,6 +32,8 @@ MAX_LONE_VALUES = 1 << 22
 MAX_REMADE_GAP = 1e-3
 # Radians by which angles of float32 are off at position 131072, and those of values that are not.
 MAX_ANGLE_GAP, MAX_TURN_GAP = 0.01, 0.005
+# Whole turns that an angle may make from a place to the next, unseen.
+MAX_WHOLE_TURNS = 2
 # Fewest rows, or places of a map, that show a constant.
 MIN_PLACES = 8
 # Decimals of printed values that lost their decimal point.
@@ -175,8 +179,11 @@ def unlike_halves(pairs: list[tuple[ArrayView, ArrayView]]) -> Finding | None:
     return None
 
 
-def shifted_angles(pairs: list[tuple[ArrayView, ArrayView]]) -> Finding | None:
-    """Return that the angle of each pair is off by a constant over all rows, or over all places of a map."""
+def moved_coordinates(pairs: list[tuple[ArrayView, ArrayView]]) -> Finding | None:
+    """Return that the angle of each pair is off by a constant, or advances by a share of the expected one; else None.
+
+    The columns of an array, or the channels of a map, are pairs of sines and cosines.
+    """
     if len(pairs) != 1 or pairs[0][0].plain_shape != pairs[0][1].plain_shape or pairs[0][0].dtype not in GRIDS:
         return None
     shape = pairs[0][0].plain_shape
@@ -184,18 +191,50 @@ def shifted_angles(pairs: list[tuple[ArrayView, ArrayView]]) -> Finding | None:
         return None
     y, x = (read_floats(view, 0, view.rows).reshape(shape) for view in pairs[0])
     for axis in (k for k in range(len(shape)) if shape[k] % 2 == 0 and y.size > MIN_PLACES * shape[k] > MIN_PLACES):
-        own, want = (np.moveaxis(values, axis, 0).reshape(shape[axis], -1) for values in (y, x))
+        own, want = (np.moveaxis(values, axis, 0) for values in (y, x))
         half = len(own) // 2
         for first, second in ((np.s_[:half], np.s_[half:]), (np.s_[::2], np.s_[1::2])):
             a, b = (part[first] + 1j * part[second] for part in (own, want))
+            if (
+                max(np.ptp(np.abs(z)) for z in (a, b)) > MAX_TURN_GAP
+                or not np.ptp(np.angle(b.reshape(half, -1)), 1).all()
+            ):
+                continue
             turn = a * b.conj() / np.maximum(np.abs(b) ** 2, np.finfo(float).tiny)
-            usual = np.median(turn.real, 1) + 1j * np.median(turn.imag, 1)
-            even = np.abs(np.abs(b) - np.median(np.abs(b))).max(initial=0) <= MAX_TURN_GAP
-            if even and np.abs(turn - usual[:, None]).max() <= MAX_TURN_GAP and np.ptp(np.angle(b), axis=1).all():
+            usual = turn.reshape(half, -1).mean(axis=1).reshape(half, *[1] * (turn.ndim - 1))
+            if np.abs(turn - usual).max() <= MAX_TURN_GAP:
                 where = "rows" if len(shape) == 2 else "places"
                 text = f"the angle of each pair is off by a constant, the same at all {where}"
                 return Finding("start", f"{text}, as where coordinates are shifted")
+            ratios = {_advance_ratio(a, b, k) for k in range(1, a.ndim) if a.shape[k] >= MIN_PLACES} - {1.0}
+            if len(ratios) == 1 and (ratio := ratios.pop()):
+                text = f"coordinates advance by {ratio:.6g} times the expected step"
+                return Finding("frequency", f"{text}, along every axis, as where they have another range")
     return None
+
+
+def _advance_ratio(have: NDArray[np.complex128], want: NDArray[np.complex128], axis: int) -> float:
+    """Return how many times as fast as expected all angles advance along an axis; 1 of none, 0 where it is unlike."""
+    steps = []
+    for z in (have, want):
+        z = np.moveaxis(z, axis, 1)
+        turns = (z[:, 1:] * z[:, :-1].conj()).reshape(len(z), -1)
+        usual = turns.mean(axis=1)
+        if np.abs(turns - usual[:, None]).max() > 2 * MAX_TURN_GAP:
+            return 0.0
+        steps.append(np.angle(usual))
+    own, other = steps
+    clear = (np.abs(other) > 10 * MAX_TURN_GAP) & (np.abs(other) < np.pi / 4)
+    if np.abs(other).max() <= MAX_TURN_GAP and np.abs(own).max() <= MAX_TURN_GAP:
+        return 1.0
+    if not clear.any():
+        return 0.0
+    ratio = float(
+        shortest(*sorted(np.median(own[clear] / other[clear]) * (1 + sign * MAX_TURN_GAP) for sign in (-1, 1)))
+    )
+    whole = other + 2 * np.pi * np.arange(-MAX_WHOLE_TURNS, MAX_WHOLE_TURNS + 1)[:, None]
+    off = np.abs(np.exp(1j * ratio * whole) - np.exp(1j * own)).min(axis=0)
+    return ratio if off.max() <= 4 * MAX_TURN_GAP * max(1.0, ratio) else 0.0
 
 
 def reordered(pairs: Sequence[tuple[ArrayView, ArrayView]]) -> list[Finding]:

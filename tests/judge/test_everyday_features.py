@@ -403,7 +403,7 @@ def test_a_shorter_transposed_table_is_right_where_both_have_values(ask):
     short.says("transposed").never("otherwise all values are right")
 
 
-def test_a_constant_phase_of_each_pair_is_told_of_two_maps(ask):
+def test_coordinates_that_moved_are_told_of_two_maps(ask):
     matrix = np.random.default_rng(7).normal(size=(2, 16))
     rows = (np.indices((24, 24)) / 24 * 2 - 1).reshape(2, -1).T  # the corners of the pixels, not their centres
     for name, shift in (("corners.npy", 0.0), ("centres.npy", 1 / 24)):
@@ -411,6 +411,10 @@ def test_a_constant_phase_of_each_pair_is_told_of_two_maps(ask):
         np.save(name, np.concatenate([np.sin(turns), np.cos(turns)], 1).T.reshape(1, 32, 24, 24).astype("float32"))
     said = ask("compare", "corners.npy", "centres.npy").ends(1)
     said.says("different: the angle of each pair is off by a constant, the same at all places")
+    turns = 2 * np.pi * ((rows + 1) / 2) @ matrix  # from 0 to 1, not from -1 to 1
+    np.save("unit.npy", np.concatenate([np.sin(turns), np.cos(turns)], 1).T.reshape(1, 32, 24, 24).astype("float32"))
+    said = "coordinates advance by 0.5 times the expected step, along every axis"
+    ask("compare", "unit.npy", "corners.npy").ends(1).says(f"different: {said}")
 
 
 def test_a_trained_bias_is_no_index(ask):
