@@ -104,6 +104,9 @@ def explain(actual: Tabular, expected: Tabular, found: Comparison) -> list[Findi
                 return own
             alone = len(left.arrays) == 1 < len(found.arrays)  # and the others are equal
             return [one if name in one.text or not alone else one._replace(text=f"{name}: {one.text}") for one in few]
+        of_waves = isinstance(expected, Table) and isinstance(expected.plan, Waves)
+        if of_waves and along_first(actual) is not None:  # a bias may be the same for all queries
+            return [Finding("axes", ALONG_FIRST)]
         if copied := _copies(actual, expected, found.tolerance):
             return copied
         if numbered := _numbered_rows(actual, expected):
@@ -115,9 +118,6 @@ def explain(actual: Tabular, expected: Tabular, found: Comparison) -> list[Findi
             return [Finding("random", random_words(ALL)), *places]
         if row := _lone_row(actual, expected):
             return row
-        of_waves = isinstance(expected, Table) and isinstance(expected.plan, Waves)
-        if of_waves and along_first(actual) is not None:  # a bias may be the same for all queries
-            return [Finding("axes", ALONG_FIRST)]
         if isinstance(expected, Table) and (apart := _components_apart(actual, expected, found.tolerance)):
             return apart
         if is_still(actual) and not is_still(expected) and any(array.rows > 1 for array in actual.arrays):
@@ -481,7 +481,7 @@ def _identified(actual: Tabular, table: Table, found: Comparison) -> list[Findin
 
 
 # Copies among which one is looked for that is right.
-MAX_TRIED_COPIES = 8
+MAX_TRIED_COPIES = 4
 
 
 def _copies(actual: Tabular, expected: Tabular, tolerance: Tolerance) -> list[Finding]:

@@ -171,6 +171,7 @@ def _layer(rope: Rope, layer: str) -> LayerReading:
         raise keys.bad(f"has heads of {head.width} columns: at most {WIDEST} make a table")
     turning = {"rotary-dim": str(d)} if d != head.width or d % 2 else {}
     recipe = {"dim": str(head.width), **turning, "base": theta, **kind.read(rope, d)}
+    _warn_of_values(rope)
     length = keys.integer("max_position_embeddings", family.length)
     if "max_position_embeddings" in keys:
         rope.notes.use(family.names.get("max_position_embeddings", "max_position_embeddings"), "positions of the model")
@@ -291,6 +292,20 @@ def _unread(rope: Rope, of_others: set[str]) -> None:
     if without:
         names, have, them = ", ".join(without), *(("have", "them") if len(without) > 1 else ("has", "it"))
         rope.notes.warn(f"{rope.where}: {names} {have} no effect, for rope type {rope.kind} does not read {them}")
+
+
+# Keys of scalings of which the first must be less than the second, with their defaults.
+IN_ORDER = {("low_freq_factor", "high_freq_factor"): (1, 4), ("beta_slow", "beta_fast"): (1, 32)}
+
+
+def _warn_of_values(rope: Rope) -> None:
+    """Warn of numbers that are read and make no sense: a factor below 1, and ends of a ramp that are exchanged."""
+    if (factor := number(rope.params.get("factor"))) is not None and factor < 1 and "factor" in rope.read:
+        rope.notes.warn(f"factor {shown(rope.params['factor'])} is below 1: positions are spread, not brought together")
+    for (low, high), usual in IN_ORDER.items():
+        first, last = (number(rope.params.get(key) or default) for key, default in zip((low, high), usual, strict=True))
+        if {low, high} <= {*rope.read} and first is not None and last is not None and first >= last:
+            rope.notes.warn(f"{low} {first} is not below {high} {last}: they are exchanged, most likely")
 
 
 def _remarks(rope: Rope, d: int) -> Iterator[str]:

@@ -567,3 +567,23 @@ def test_a_key_that_stands_twice_is_warned_of(tmp_path):
     found = read_config(path)
     assert found.warnings == ("rope_theta stands more than once in an object: the last counts",)
     assert found.select().params["base"] == "7"
+
+
+@pytest.mark.parametrize(
+    ("keys", "said"),
+    [
+        ({"rope_scaling": {"rope_type": "linear", "factor": 0.5}}, "factor 0.5 is below 1"),
+        (
+            {
+                "rope_scaling": {
+                    "rope_type": "llama3", "factor": 8.0, "low_freq_factor": 4.0, "high_freq_factor": 1.0,
+                    "original_max_position_embeddings": 8192,
+                }
+            },
+            "low_freq_factor 4.0 is not below high_freq_factor 1.0",
+        ),
+        ({"num_attention_heads": 12}, "hidden_size 512 is no multiple of num_attention_heads 12"),
+    ],
+)  # fmt: skip
+def test_numbers_that_make_no_sense_are_warned_of(keys, said):
+    assert any(said in text for text in read(**{**LLAMA, **keys}).warnings)
