@@ -117,6 +117,9 @@ class JsonTable(StoredTable):
         self._values: dict[str, NDArray[Any]] = {}
         self._untyped: set[str] = set()
         facts = content if isinstance(content, dict) else {}
+        if "_diffusers_version" in facts:
+            name = facts.get("_class_name", "a model")
+            raise source.bad(f"is diffusers' config of {name}, which is not read: give a recipe, such as rope-axes")
         held = facts.get("arrays", facts) if facts else {"array": content}
         held = held if isinstance(held, dict) else {}
         arrays = [array for name, value in held.items() for array in self._array(plain(name), value)]

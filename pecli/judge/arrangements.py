@@ -14,7 +14,7 @@ from pecli.spec.tabular import InMemory, Tabular
 
 EXCHANGED = "rows and columns are exchanged"
 NUMBERED = "column 0 numbers the rows and was left out"
-ALONG_FIRST = "positions run along axis 0, and axis 1 repeats each row: batch and length are exchanged, most likely"
+ALONG_FIRST = "positions run along axis 0, and axis 1 repeats each row, as a batch on the second axis does"
 # Values of a row, and rows, from which another arrangement is looked for.
 MIN_COLUMNS, MIN_ROWS = 16, 8
 # Values of position 0 among which the end of the first row of a flattened table is looked for.

@@ -102,6 +102,8 @@ def identified(table: Tabular, positions: Floats | None = None) -> Identificatio
         if found.confidence == "sure":
             return found
         return Identification(None, "unknown", measured=cyclic(table, of_any=True) or statistics_of(table))
+    if positions is None and (other := _among_weights(table)):
+        return other
     with np.errstate(all="ignore"):  # a file may hold any number
         is_drawn = positions is None and len(table.arrays) == 1 and random_parts(table, drawn=True) == [ALL]
         which = drawn_words(table) if is_drawn else ""
@@ -116,7 +118,7 @@ def identified(table: Tabular, positions: Floats | None = None) -> Identificatio
     if any(not array.bytes for array in table.arrays):
         return found
     with np.errstate(all="ignore"):  # a file may hold any number
-        if other := _among_weights(table) or _one_a_row(table) or _applied(table) or _in_order(table) or _reread(table):
+        if other := _one_a_row(table) or _applied(table) or _in_order(table) or _reread(table):
             return other
         reasons = tuple(_reasons(table, found))
         if not any(text.startswith("nearly") for text in reasons) and (other := at_positions(table)):
@@ -150,7 +152,8 @@ def _reasons(table: Tabular, found: Identification) -> Iterator[str]:
             said = recipe
             break
     few = few_values(table)  # as a mask has, and sines that were cut to integers
-    if not said and not is_large(table) and (not few or _is_half_ones(table)):
+    is_distance = any(text.endswith(", for each pair") for text in found.measured)
+    if not said and not is_large(table) and not is_distance and (not few or _is_half_ones(table)):
         base = _base_of(found.steps)
         alike = _resembled(table, found.usual or _usual(table, base), base)
         only = {"decimals"} if few else {"value"} if _is_small(table) else set()
@@ -325,27 +328,25 @@ def _applied(table: Tabular) -> Identification | None:
     return best
 
 
-# Names of what holds positions among a model's weights, and how many of them are looked at.
-POSITIONAL = re.compile(r"inv_freq|freqs|rotary|rope|cos|sin(?!gle)|pos|pe$|alibi|slopes", re.IGNORECASE)
-MAX_POSITIONAL = 8
-
-
 def _among_weights(table: Tabular) -> Identification | None:
-    """Return the identification of the arrays of a model that are called as positions are; None where none is sure."""
+    """Return the identification of what is called positions among a model's parameters; None of any other file."""
     from pecli.judge.identify import identify
+    from pecli.tables.alignment import positional
 
-    by_end = {array.name.rpartition(".")[2]: array for array in table.arrays if POSITIONAL.search(array.name)}
-    if not 0 < len(by_end) < len(table.arrays):  # those of several layers are alike
+    if (view := positional(table)) is table:
         return None
-    held = [*by_end.values()][:MAX_POSITIONAL]
-    both = ([held] if len(held) > 1 else []) + [[array] for array in held]
-    tried = ((some, identify(View(table, some))) for some in both)
-    some, found = next(((some, found) for some, found in tried if found.confidence == "sure"), ([], None))
-    if found is None:
-        return None
-    named, left = " and ".join(f"'{array.name}'" for array in some), len(table.arrays) - len(some)
-    note = f"this describes {named}; {left} other array{'s' * (left > 1)} not compared"
-    return replace(found, notes=(note, *found.notes))
+    found = identified(view)
+    if found.confidence != "sure":
+        each = ((array.name, identify(View(table, [array]))) for array in view.arrays[:MAX_POSITIONAL])
+        found = next((replace(one, arrays=(name,)) for name, one in each if one.confidence == "sure"), found)
+    named, left = ", ".join(f"'{name}'" for name in found.arrays or ()), len(table.arrays) - len(view.arrays)
+    note = f"{left} other array{'s' * (left > 1)} not compared"
+    if found.recipe:
+        return replace(found, notes=(f"this describes {named}; {note}", *found.notes))
+    return replace(found, measured=(*found.measured, note))
+
+
+MAX_POSITIONAL = 8  # arrays of a model that are looked at one by one
 
 
 def _reread(table: Tabular) -> Identification | None:

@@ -136,8 +136,8 @@ class Tally:
         Largest departure from the exact values, of the explained ones.
     largest : float
         Largest departure of the unexplained values from the expected ones.
-    all_nan : bool
-        Whether none of the unexplained values is a number.
+    all_nan, all_zero : bool
+        Whether none of the unexplained values is a number, or each is zero.
     singles : list
         Plane, row and column of the first few unexplained values, with the value and the expected one.
     """
@@ -152,6 +152,7 @@ class Tally:
     residual: float = 0.0
     largest: float = 0.0
     all_nan: bool = True
+    all_zero: bool = True
     singles: list[tuple[int, int, int, float, float]] = field(default_factory=list)
 
     @classmethod
@@ -171,6 +172,7 @@ class Tally:
         self.worst, self.residual = max(self.worst, one.worst), max(self.residual, one.residual)
         self.unexplained += len(one.rows)
         self.all_nan &= bool(np.isnan(one.have).all())
+        self.all_zero &= not one.have.any()
         gaps = np.nan_to_num(np.abs(one.have - one.want), nan=np.inf)
         self.largest = max(self.largest, float(gaps.max(initial=0.0)))
         np.add.at(self.rows, one.rows, 1)
@@ -194,7 +196,9 @@ class Tally:
     @property
     def rest(self) -> str:
         """Count, size and places of the unexplained values, as text."""
-        size = f", by at most {limit(self.largest, 1)}" if self.largest < np.inf else ""
+        if self.all_zero:
+            return f"{self.unexplained:,} values are zero: {self.places()}"
+        size = f", by at most {limit(self.largest, 2)}" if self.largest < np.inf else ""
         return f"{self.unexplained:,} of {self.count:,} values {self.differ} from that{size}: {self.places()}"
 
     def places(self) -> str:
@@ -332,6 +336,9 @@ def statistics_of(table: Tabular) -> tuple[str, ...]:
         values = np.concatenate([plane.at(rows) for plane in (own if is_whole else own[:: 1 + len(own) // MAX_PLANES])])
         finite = values[np.isfinite(values)]
         if not finite.size:
+            continue
+        if is_whole and finite.size == values.size and not np.ptp(finite):
+            texts.append(f"{name}: all values are {finite[0]:g}")
             continue
         text = f"{name}: {'' if is_whole else 'sampled '}values from {finite.min():.4g} to {finite.max():.4g}, "
         text += f"mean {finite.mean():.3g}, "

@@ -58,6 +58,7 @@ from pecli.judge.transforms import (
     MAX_LONE_VALUES,
     added_positions,
     colliding,
+    gathered,
     moved_coordinates,
     one_row,
     remade,
@@ -150,7 +151,7 @@ def _of_two_files(
     actual: Tabular, expected: Tabular, found: Comparison, pairs: list[tuple[ArrayView, ArrayView]]
 ) -> list[Finding]:
     """Return why a table differs from another file's, by the recipe of that one where it has one."""
-    if more := _additional_columns(actual, expected):
+    if more := _additional_columns(actual, expected) or gathered(actual, expected):
         return more
     named = identify(expected)
     if named.recipe is None and not is_large(expected):
@@ -162,7 +163,9 @@ def _of_two_files(
     if fewer and named.equal is not None:
         table = None
     trained = named.equal is None and table is not None and table.request.form == "index"
-    if table is not None and (rounding := _phase_rounding(pairs, table, found)) is not None:
+    other_types = any(len({*one.dtypes}) > 1 for one in found.arrays)
+    narrowed = rounded_values(matched_views(actual, expected)) if other_types else None
+    if table is not None and (rounding := narrowed or _phase_rounding(pairs, table, found)) is not None:
         return [rounding, Finding("expected", f"the expected values are {named.values}")]
     own = _located(actual, expected) if trained else []  # the recipe gives the index alone
     if any(one.kind not in ("place", "identity") for one in own):
@@ -493,6 +496,8 @@ def _copies(actual: Tabular, expected: Tabular, tolerance: Tolerance) -> list[Fi
     same = bool(pairs) and all(left.plain_shape == right.plain_shape for left, right in pairs)
     alike = len(actual.arrays) > 1 or all(compare_tables(others[0], other).equal for other in others)  # no heads
     batches = len(others) == len(copies) and alike
+    if others and not copies and len(actual.arrays) == len(expected.arrays):
+        return _copied(actual, others, tolerance)
     if not copies or (others and not (batches or same)):
         return []
     targets = list[Tabular](others) if batches else [expected] * len(copies)
@@ -527,6 +532,17 @@ def _copies(actual: Tabular, expected: Tabular, tolerance: Tolerance) -> list[Fi
         *(Finding("copies", f"{at} differ{s}: {text}") for at, s, text in which),
         *(one.without_option for one in found),
     ]
+
+
+def _copied(actual: Tabular, others: Sequence[Tabular], tolerance: Tolerance) -> list[Finding]:
+    """Return that the expected values are equal copies of one table, and how a table differs from that; else []."""
+    shapes = [[array.shape for array in table.arrays] for table in (actual, others[0])]
+    if shapes[0] != shapes[1] or not all(compare_tables(others[0], other).equal for other in others[1:]):
+        return []
+    compared = compare_tables(actual, others[0], tolerance)
+    findings = [] if compared.equal else explain(actual, others[0], compared)
+    text = f"the expected values are {len(others)} equal copies of one table, as of a batch: here it is once"
+    return [Finding("copies", text), *(one.without_option for one in findings)]
 
 
 def _left_padding(copy: Tabular, right: Tabular) -> int:

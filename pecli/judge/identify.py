@@ -625,7 +625,7 @@ def described(name: waves.WaveName, found: Tally, names: Sequence[waves.WaveName
     if way.name == "float64" and found.equal == found.count:
         way = replace(way, name="exact")
     notes = list(structure_notes(name))
-    if any(abs(position) > MAX_PAD_ROW for position in name.named.blank):
+    if any(not 0 <= position <= MAX_PAD_ROW for position in name.named.blank):
         notes.append(f"{numbered_are('row', measured.signal.blank)} zero, as a row of padding is")
     narrow = measured.dtype in waves.LOW_TYPES
     determined = name.cost <= (MAX_NARROW_FITTED if narrow else MAX_FITTED)
@@ -827,7 +827,7 @@ def _measured_only(measured: Measured, nearest: waves.WaveName | None, explained
             steps = np.sort(steps if reading.is_angles else wrapped(steps))[::-1]
             even = len(steps) >= MIN_PAIRS and np.ptp(np.diff(steps)) <= MAX_UNEVEN * np.ptp(steps)
             rule = "the frequencies are evenly spaced:" if even and nearest is None else "no recipe was found:"
-            text += f"; {rule} {steps[0]:.4g} to {steps[-1]:.4g} radians a row"
+            text += f"; {rule} about {steps[0]:.4g} to {steps[-1]:.4g} radians a row"
             text += f" in the {len(steps)} that can be measured" * (len(steps) < pairs.count)
             fast = np.arange(pairs.count) < max(2, pairs.count // 4)
             base = next(pairs.bases(np.arange(pairs.count) / pairs.count, some=fast), None)

@@ -11,14 +11,15 @@ from numpy.typing import NDArray
 from pecli.judge.description import harmless
 from pecli.judge.frequencies import MAX_REPEAT_GAP
 from pecli.judge.identify import identify
-from pecli.judge.planes import EPSILON, Floats, rounded
+from pecli.judge.planes import EPSILON, Floats, is_large, only_array, rounded
 from pecli.judge.rows import floats as read_floats
 from pecli.judge.waves import LOW_TYPES
 from pecli.numbers.blocks import in_blocks
 from pecli.numbers.decimals import shortest
 from pecli.numbers.dtypes import GRIDS
 from pecli.numbers.printing import limit
-from pecli.spec.tabular import InMemory
+from pecli.numbers.rounding import floats as as_floats
+from pecli.spec.tabular import InMemory, Tabular
 from pecli.tables.comparison import Finding
 from pecli.tables.views import ArrayView
 
@@ -30,6 +31,8 @@ MIN_COLLIDING = 0.2
 MAX_LONE_VALUES = 1 << 22
 # Largest error of remade rows as a share of their largest value: of the 1e-5 that a layer norm adds to the variance.
 MAX_REMADE_GAP = 1e-3
+# What a layer norm adds to the variance.
+NORM_EPSILON = 1e-5
 # Radians by which angles of float32 are off at position 131072, and those of values that are not.
 MAX_ANGLE_GAP, MAX_TURN_GAP = 0.01, 0.005
 # Whole turns that an angle may make from a place to the next, unseen.
@@ -43,10 +46,15 @@ MAX_FIRST_GAP = 1e-5
 
 
 def remade(pairs: list[tuple[ArrayView, ArrayView]]) -> Finding | None:
-    """Return how all values were made from the expected ones: row by row, or with the wrong columns."""
-    if len(pairs) != 1 or max(view.rows * view.row_size for view in pairs[0]) > MAX_LONE_VALUES:
+    """Return how all values of each array were made from the expected ones: row by row, or with the wrong columns."""
+    found = [_remade(*pair) for pair in pairs]
+    return found[0] if found and all(one == found[0] for one in found) else None
+
+
+def _remade(have: ArrayView, want: ArrayView) -> Finding | None:
+    if max(view.rows * view.row_size for view in (have, want)) > MAX_LONE_VALUES:
         return None
-    y, x = (read_floats(view, 0, view.rows) for view in pairs[0])
+    y, x = (read_floats(view, 0, view.rows) for view in (have, want))
     if y.shape == x.shape and (lost := lost_points(y, x)):
         return Finding("value", lost)
     if y.shape != x.shape or y.shape[1] % 2 or y.shape[1] < 4 or not np.isfinite(y).all():
@@ -57,11 +65,15 @@ def remade(pairs: list[tuple[ArrayView, ArrayView]]) -> Finding | None:
     even, odd = x[:, ::2], x[:, 1::2]
     angle, at_even = np.hypot(y[:, ::2], y[:, 1::2]), np.arange(len(x))[:, None] % 2 == 0
     right = np.abs(np.exp(1j * angle) - (even + 1j * odd)) < MAX_ANGLE_GAP
+    spread, length = x.std(1, keepdims=True), np.hypot.reduce(x, axis=1, keepdims=True)
     made = {
         "each row is standardised: its mean is subtracted, and it is divided by its deviation (layer norm)":
-            (x - x.mean(1, keepdims=True)) / x.std(1, keepdims=True),
+            (x - x.mean(1, keepdims=True)) / np.sqrt(x.var(1, keepdims=True) + NORM_EPSILON),
+        "each row is standardised: its mean is subtracted, and it is divided by its deviation":
+            (x - x.mean(1, keepdims=True)) / np.where(spread > 0, spread, 1),
         "each column is standardised: its mean is subtracted, and it is divided by its deviation":
             (x - x.mean(0)) / np.where(x.std(0) > 0, x.std(0), 1),
+        "each row is divided by its length (normalised)": x / np.where(length > 0, length, 1),
         "the mean of each column is subtracted": x - x.mean(0),
         "the mean of each row is subtracted": x - x.mean(1, keepdims=True),
         "values from -1 to 1 became whole numbers from 0 to 255: (x + 1) 127.5": np.rint((x + 1) * 127.5),
@@ -77,6 +89,8 @@ def remade(pairs: list[tuple[ArrayView, ArrayView]]) -> Finding | None:
         "size and angle are exchanged: each angle multiplies cos 1 and sin 1, as torch.polar(angle, 1) does":
             np.where(right[..., None], np.stack([angle * np.cos(1), angle * np.sin(1)], 2), np.nan).reshape(y.shape),
     }  # fmt: skip
+    if len(x) >= MIN_PLACES:
+        made["one row of numbers is added to every row, such as a bias"] = x + np.median(y - x, axis=0)
     text = next((text for text, values in made.items() if np.abs(values - y).max(initial=0) <= gap), None)
     return None if text is None else Finding("value", text)
 
@@ -235,6 +249,25 @@ def _advance_ratio(have: NDArray[np.complex128], want: NDArray[np.complex128], a
     whole = other + 2 * np.pi * np.arange(-MAX_WHOLE_TURNS, MAX_WHOLE_TURNS + 1)[:, None]
     off = np.abs(np.exp(1j * ratio * whole) - np.exp(1j * own)).min(axis=0)
     return ratio if off.max() <= 4 * MAX_TURN_GAP * max(1.0, ratio) else 0.0
+
+
+def gathered(actual: Tabular, expected: Tabular) -> list[Finding]:
+    """Return that a bias (heads, q, k) holds what a table (entries, heads) does, gathered by an index; [] where not."""
+    have, want = only_array(actual), only_array(expected)
+    if have is None or want is None or is_large(actual):
+        return []
+    bias, entries = ([side for side in array.shape if side != 1] for array in (have, want))
+    if len(bias) != 3 or len(entries) != 2 or bias[0] != entries[1]:
+        return []
+    y, x = (as_floats(t.read(a.name), a.dtype) for t, a in ((actual, have), (expected, want)))
+    y, x = y.reshape(bias), x.reshape(entries)
+    if not all(np.isin(y[head], x[:, head]).all() and np.ptp(y[head]) for head in range(len(y))):
+        return []
+    own = identify(actual)
+    index = f" of {own.short}" * (own.confidence == "sure")
+    return [
+        Finding("form", f"the bias is gathered from the expected table by the index{index}: the numbers are the same")
+    ]
 
 
 def reordered(pairs: Sequence[tuple[ArrayView, ArrayView]]) -> list[Finding]:

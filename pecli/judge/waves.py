@@ -17,6 +17,7 @@ from itertools import chain, product
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pecli.engine.threads import ordered_map
 from pecli.errors import PecliError
@@ -549,20 +550,27 @@ class Expectation:
     def mended(self, plane: int, corrupted: Integers | None, start: int, stop: int) -> Floats:
         """Return rows of a plane as they should be: values that the arithmetic explains as the file has them.
 
+        Where most of a row is not explained, the others are as they should be by chance, and are not taken.
         `corrupted` are the unexplained values of each row, where they were counted.
         """
         found = self.measured.planes[plane].read(start, stop)
         for at in in_blocks(start, stop, self.rows):
             if corrupted is None or corrupted[at].any():
-                for one in self.block(at.start, at.stop):
+                parts = [one for one in self.block(at.start, at.stop) if one.plane == plane]
+                rows = np.concatenate([one.rows for one in parts]) - at.start
+                other = 2 * np.bincount(rows, minlength=at.stop - at.start) > found.shape[1]
+                parts = self.block(at.start, at.stop, other) if other.any() else parts
+                for one in parts:
                     if one.plane == plane:
                         found[one.rows - start, one.columns] = one.want
         return found
 
-    def block(self, start: int, stop: int) -> list[BlockDifferences]:
-        """Return the differences of at most `rows` rows of the file."""
+    def block(self, start: int, stop: int, hidden: NDArray[np.bool_] | None = None) -> list[BlockDifferences]:
+        """Return the differences of at most `rows` rows of the file; of hidden ones, all values differ."""
         with np.errstate(all="ignore"):
             values = [plane.read(start, stop) for plane in self.measured.planes]
+            if hidden is not None:
+                values = [np.where(hidden[:, None], np.nan, rows) for rows in values]
             engine = [plane.read(start, stop) for plane in self.engine]
             near = None if engine and self.measured.dtype not in LOW_TYPES else self.circle(start, stop)
             return list(self.compare(self.positions(start, stop), values, near, engine, start))

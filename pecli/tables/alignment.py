@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import combinations, product
@@ -23,7 +24,7 @@ from pecli.spec.catalogue import find
 from pecli.spec.declaration import Family
 from pecli.spec.plans import Waves
 from pecli.spec.recipe import split_recipe
-from pecli.spec.tabular import InMemory, Tabular
+from pecli.spec.tabular import Array, InMemory, Tabular, View
 from pecli.tables.layouts import LAYOUTS, cosines_and_sines
 from pecli.tables.parts import component_names, components_of
 from pecli.tables.request import FREQUENCIES, NAME, companion_name
@@ -266,7 +267,8 @@ def _forms(source: NamedSource, other: Tabular) -> list[Form]:
         lone = _lone(other) if source.array is None else []
         if "layout" in given:
             return [({}, None), *(({}, name) for name in lone)]
-        doubled = doubled_layouts(other)
+        keys = source.recipe.keys()
+        doubled = doubled_layouts(other, int(keys.get("rotary-dim", keys.get("dim", "0"))) // 2)
         model = source.model_layout if source.model_layout in DOUBLED else None
         left_out = {*DOUBLED} - ({model} if model else doubled or {*DOUBLED})
         called = _called(source, other)
@@ -338,10 +340,11 @@ def _some_rows(table: Tabular) -> NDArray[Any]:
         return np.concatenate(sample).astype(np.float64)
 
 
-def doubled_layouts(table: Tabular) -> set[str]:
+def doubled_layouts(table: Tabular, pairs: int = 0) -> set[str]:
     """Return the layouts in which every column occurs twice, as the columns themselves show; empty for none.
 
-    Both are returned where all columns are the same, as at position 0.
+    Of so many expected `pairs`, the columns behind the first half may be cut off, or be more.  Both layouts are
+    returned where all columns are the same, as at position 0.
     """
     array = table.arrays[0]
     width = array.shape[-1] if array.shape else 0
@@ -350,6 +353,9 @@ def doubled_layouts(table: Tabular) -> set[str]:
     x = _some_rows(table)
     with np.errstate(all="ignore"):  # a file may hold any bits
         gaps = {"half": x[:, : width // 2] - x[:, width // 2 :], "interleaved": x[:, ::2] - x[:, 1::2]}
+        if 1 < pairs < width != 2 * pairs and (count := min(pairs, width - pairs)) > 1:
+            cut = x[:, :count] - x[:, pairs : pairs + count]
+            gaps["half"] = min(gaps["half"], cut, key=lambda gap: float(np.nan_to_num(np.abs(gap), nan=1.0).mean()))
         off = {name: np.minimum(np.abs(gap[np.isfinite(gap)]), 1.0) for name, gap in gaps.items()}
     mean = {name: float(gap.mean()) if gap.size else 0.0 for name, gap in off.items()}
     least = min(mean.values())
@@ -408,14 +414,42 @@ def open_aligned(first: NamedSource, second: NamedSource, length: int) -> tuple[
     if not first.is_recipe and not second.is_recipe:
         one, other = first.open(), second.open()
         if not {array.name for array in one.arrays} & {array.name for array in other.arrays}:
+            one, other = positional(one), positional(other)
+        if not {array.name for array in one.arrays} & {array.name for array in other.arrays}:
             one, other = as_one_array(one, _width(other)), as_one_array(other, _width(one))
         take_types((one, other))
         return one, other
     if first.is_recipe and (not second.is_recipe or (second.says_length and not first.says_length)):
-        other = joined_columns(first, open_alone(second, length))
+        other = joined_columns(first, positional(open_alone(second, length)))
         return table_like(first, other), other
-    one = joined_columns(second, open_alone(first, length))
+    one = joined_columns(second, positional(open_alone(first, length)))
     return one, table_like(second, one)
+
+
+# Names of what holds positions in a model, and of its other parameters.
+POSITIONAL = re.compile(
+    r"inv_freq|freqs|rotary|rope|cos|sin(?!gle)|pos(?!t)|relative|alibi|slopes|(^|[._])pe$", re.IGNORECASE
+)
+PARAMETER = re.compile(r"(^|[._])(weight|bias)$")
+
+
+class PositionalView(View):
+    """The arrays of a model that are called as positions are; `apart` has the names of the others."""
+
+    def __init__(self, source: Tabular, arrays: Sequence[Array]) -> None:
+        super().__init__(source, arrays)
+        held = {array.name for array in arrays}
+        self.apart = tuple(array.name for array in source.arrays if array.name not in held)
+
+
+def positional(table: Tabular) -> Tabular:
+    """Return what holds positions in a file of a model's parameters, of several layers the first; else the table."""
+    found: dict[str, Array] = {}
+    for array in table.arrays:
+        if POSITIONAL.search(array.name):
+            found.setdefault(".".join(array.name.split(".")[-2:]), array)
+    view = PositionalView(table, [*found.values()])
+    return view if found and any(map(PARAMETER.search, view.apart)) else table
 
 
 def _width(table: Tabular) -> int:

@@ -223,6 +223,10 @@ def compare_tables(a: Tabular, b: Tabular, tolerance: Tolerance | None = None, p
     for names, side in ((left_only, "first"), (right_only, "second")):
         if names and pairs:
             found.remark("arrays", f"only the {side} has {', '.join(map(repr, names))}")
+    for table in (a, b):
+        if apart := getattr(table, "apart", ()):
+            listed, many = ", ".join(array.name for array in table.arrays[:MAX_LEFT_OUT]), len(apart)
+            found.remark("arrays", f"compared: {listed}, not {many:,} other array{'s' * (many > 1)}", complete=True)
     if not pairs:
         both = f"{_listing(a)} against {_listing(b)}"
         found.remark("arrays", f"no array of one name: {both}; compare one with path::name")
@@ -300,4 +304,6 @@ def _further(left: ArrayView, right: ArrayView) -> str:
 
 
 def _listing(table: Tabular) -> str:
-    return ", ".join(f"'{array.name}' {shape_text(array.shape)}" for array in table.arrays)
+    listed = [f"'{array.name}' {shape_text(array.shape)}" for array in table.arrays[:MAX_LEFT_OUT]]
+    more = len(table.arrays) - len(listed)
+    return ", ".join(listed) + f" and {more:,} more" * (more > 0)

@@ -80,7 +80,7 @@ def test_random_features_of_a_grid_are_told_without_their_matrix(ask):
     matrix, axis = np.random.default_rng(0).normal(size=(64, 2)) * 10, np.arange(64) / 64
     turns = 2 * np.pi * np.stack(np.meshgrid(axis, axis), 2) @ matrix.T
     np.save("mapped.npy", np.concatenate([np.sin(turns), np.cos(turns)], 2).astype("float32"))
-    ask("identify", "mapped.npy").says("nearly fourier:dim=128: B is another one", "a grid of 64x64")
+    ask("identify", "mapped.npy").says("nearly fourier:dim=128: the matrix B is not in the file", "a grid of 64x64")
 
 
 @pytest.mark.parametrize("by", ["position", "channel"])

@@ -237,7 +237,7 @@ def _random(values: Floats) -> Iterator[Held]:
     if not 0.25 < (np.diff(np.abs(angles)) < 0).mean() < 0.75:  # of drawn numbers half fall
         return
     grid = f"{n // side}x{side}"
-    wrong = f"B is another one, which the file lacks, and the points are a grid of {grid}"
+    wrong = f"the matrix B is not in the file, and the points are a grid of {grid}"
     if angles.std() < MAX_TURN:
         sigma = (angles * [[side], [n // side]] / (2 * np.pi)).std()
         wrong += f"; sigma is about {sigma:.2g} for coordinates from 0 to 1"

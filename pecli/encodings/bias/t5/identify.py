@@ -47,7 +47,7 @@ def identify(profile: Profile) -> Iterator[Candidate]:
         others = "; ".join(dict.fromkeys(f"{b}, {r}" for _, b, r in same[:3]))
         doubts = (f"buckets and max-distance {others} give the same {len(at)} distances",) if same else ()
         usual = (buckets, reach) == PAIRS[0] and len(at) > buckets  # the first boundaries show
-        notes = [] if indexed else [f"one trained number for each of {profile.heads} heads and bucket"]
+        notes = [] if indexed else [f"one trained number for each bucket, in each of {profile.heads} heads"]
         keys = {"buckets": str(buckets), "max-distance": str(reach), "bidirectional": both}
         table = profile.table | {"form": "distance" if profile.form == "distance" else "index"}
         own = Candidate("t5", keys, table, trained=not indexed, doubts=() if usual else doubts)

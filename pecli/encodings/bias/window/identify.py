@@ -39,7 +39,7 @@ def identify(profile: Profile) -> Iterator[Candidate]:
             if profile.integral and (head == entries).mean() > MIN_SHARE_FOLLOWS:
                 yield Candidate("window", keys, {"form": "index"})
             elif not profile.integral and _follows(head, entries):
-                notes = (f"one trained number for each of {heads} heads and offset",)
+                notes = (f"one trained number for each offset, in each of {heads} heads",)
                 yield Candidate("window", keys, {"form": "index"}, notes, trained=True)
 
 
