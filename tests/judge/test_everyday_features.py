@@ -600,3 +600,76 @@ def test_pixel_frequencies_of_timm_are_no_nerf(ask):
     angles = np.repeat((at[:, :, None] * bands).reshape(196, -1), 2, 1)
     np.save("timm.npy", np.concatenate([np.sin(angles), np.cos(angles)], 1).astype("float32"))
     ask("identify", "timm.npy").says("rope2d:dim=64,grid=14x14,series=pixel-log").never("nerf")
+
+
+@pytest.fixture
+def model():
+    table, rng = sinusoid(512, 64).astype("float32"), np.random.default_rng(1)
+    weights = {f"layers.{k}.fc.weight": rng.normal(size=(64, 64)).astype("float32") for k in range(3)}
+    np.savez("model.npz", **{"embed.weight": weights["layers.0.fc.weight"], "pos.pe": table[None], **weights})
+
+
+def test_positions_are_found_among_the_weights_of_a_model(ask, model):
+    ask("identify", "model.npz").says("sinusoidal:dim=64,len=512 (sure", "this describes 'pos.pe'; 4 other arrays")
+    ask("compare", "model.npz", "sinusoidal:dim=64").ends(0).says("compared: pos.pe, not 4 other arrays")
+    ask("compare", "model.npz", "sinusoidal:dim=64,base=1000").ends(1).says("base 10000 where 1000 was expected")
+
+
+def test_a_bias_that_was_gathered_from_a_table_is_told(ask):
+    numbers = np.random.default_rng(2).normal(size=(32, 4)).astype("float32")
+    index = pecli.table("t5:len=24,form=index")["index"]
+    np.save("bias.npy", np.moveaxis(numbers[index], -1, 0)[None])
+    np.save("table.npy", numbers)
+    ask("compare", "bias.npy", "table.npy").ends(1).says("the bias is gathered from the expected table", "t5:len=24")
+
+
+def test_copies_in_the_expected_file_are_told(ask):
+    angles = np.outer(np.arange(64), 1e4 ** (-np.arange(0, 32, 2) / 32))
+    one = {"cos": np.cos(angles).astype("float32"), "sin": np.sin(angles).astype("float32")}
+    np.savez("one.npz", **one)
+    np.savez("batch.npz", **{name: np.stack([values] * 4) for name, values in one.items()})
+    said = "different: the expected values are 4 equal copies of one table, as of a batch: here it is once"
+    ask("compare", "one.npz", "batch.npz").ends(1).says(said)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda x: x[:, :48], "columns 48 to 63 are missing"),
+        (lambda x: np.pad(x, ((0, 0), (0, 64))), "columns 64 to 127 are zero"),
+        (lambda x: x / np.linalg.norm(x, axis=1, keepdims=True).clip(1e-9), "each row is divided by its length"),
+        (lambda x: x + np.linspace(0, 1, 64), "one row of numbers is added to every row"),
+    ],
+)
+def test_both_arrays_of_a_cache_were_changed_alike(ask, change, said):
+    angles = np.tile(np.outer(np.arange(128), 1e4 ** (-np.arange(0, 64, 2) / 64)), 2)
+    np.savez("cache.npz", cos=change(np.cos(angles)).astype("f4"), sin=change(np.sin(angles)).astype("f4"))
+    ask("compare", "cache.npz", "rope:dim=64").ends(1).says(f"different: {said}")
+
+
+def test_a_rounded_expected_file_is_told_before_phases(ask):
+    angles = np.outer(np.arange(256, dtype="f4"), (1e4 ** (-np.arange(0, 64, 2) / 64)).astype("f4"))
+    np.savez("full.npz", cos=np.cos(angles), sin=np.sin(angles))
+    np.savez("half.npz", cos=np.cos(angles).astype("f2"), sin=np.sin(angles).astype("f2"))
+    ask("compare", "full.npz", "half.npz").says("the expected values were rounded to float16").never("phases")
+
+
+def test_values_that_fit_by_chance_are_not_listed(ask):
+    angles = np.arange(512)[:, None].astype("f4") * np.exp(np.arange(0, 64, 2) * np.float32(-np.log(1e4) / 64))
+    waves = np.stack([np.sin(angles), np.cos(angles)], -1).reshape(512, 64).astype("f4")
+    np.save("shifted.npy", np.vstack([np.zeros((1, 64), "f4"), waves]))
+    ask("compare", "shifted.npy", "sinusoidal:dim=64").ends(1).says("later rows have moved down by 1").never("array[")
+
+
+def test_zero_rows_are_named_beside_a_factor(ask):
+    table = 1.25 * sinusoid(512, 64)
+    table[9::50] = 0
+    np.save("dropped.npy", table.astype("float32"))
+    ask("compare", "dropped.npy", "sinusoidal:dim=64").ends(1).says("values are zero: rows 9, 59, 109 and 8 more")
+
+
+def test_a_config_of_diffusers_is_refused(ask):
+    Path("config.json").write_text(
+        '{"_class_name": "FluxTransformer2DModel", "_diffusers_version": "0.3", "a": [1, 2]}'
+    )
+    assert "diffusers' config of FluxTransformer2DModel" in ask("identify", "config.json").ends(2).err
