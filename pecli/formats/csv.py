@@ -127,7 +127,8 @@ class CsvTable(BatchTable):
             names = [f"array{index}" for index in range(len(names))]
         if len(names) > MAX_ARRAYS:
             raise source.bad(f"has {len(names):,} columns, and {MAX_ARRAYS:,} are the most")
-        if wrong := _not_numbers(names):
+        below = source.decoded(self._data[begin : begin + BLOCK].partition(b"\n")[0]) if named else ""
+        if (wrong := _not_numbers(names)) and _not_numbers(self._header(below, separator)):
             raise source.bad(wrong)
         if len(set(names)) < len(names):
             raise source.bad("has two columns of one name: give each its own")
@@ -249,7 +250,7 @@ class CsvTable(BatchTable):
             if count != width and '"' not in line:
                 rule = f"line {number} has {count} value{'s' * (count > 1)}, and the first line has {width}"
                 printed = self.source.name == "standard input"
-                remedy = "let pecli generate write it with -o -" if printed else "delete lines that are no rows"
+                remedy = "let pecli generate write it with -o -" if printed else "delete lines that are not rows"
                 return self.source.bad(f"{rule}: {remedy}")
         return self.source.bad(f"has lines that are not split into {width} columns, or are longer than {BLOCK:,} bytes")
 

@@ -71,7 +71,8 @@ def along_first(table: Tabular) -> Tabular | None:
     if array is None or is_large(table) or len(array.shape) != 3 or 1 in array.shape[:2]:
         return None
     values = table.read(array.name)
-    return InMemory({array.name: values[:, 0]}) if (values == values[:, :1]).all() else None
+    moves = values.size and (values[1:, 0] != values[:-1, 0]).any(axis=1).mean() > 0.5
+    return InMemory({array.name: values[:, 0]}) if moves and (values == values[:, :1]).all() else None
 
 
 def _of_matrices(table: Tabular) -> Tabular | None:
@@ -89,7 +90,7 @@ def components_apart(table: Tabular) -> dict[str, Tabular]:
     The last axis has sines and cosines of whole rows where each pair has two columns; else it has those of pairs.
     """
     array = only_array(table)
-    if array is None or len(array.shape) != 3 or 2 not in array.shape[1:] or is_large(table):
+    if array is None or len(array.shape) != 3 or 2 not in array.shape[1:] or not array.bytes or is_large(table):
         return {}
     axis = 1 if array.shape[1] == 2 else 2
     a, b = np.moveaxis(floats(table.read(array.name), array.dtype), axis, 0)
@@ -100,6 +101,16 @@ def components_apart(table: Tabular) -> dict[str, Tabular]:
     first, other = ("cosines", "sines") if np.abs(a[0]).sum() > np.abs(b[0]).sum() else ("sines", "cosines")
     both = {"cos": a, "sin": b} if first == "cosines" else {"cos": b, "sin": a}
     return {f"axis {axis} holds the {first}, then the {other}": InMemory(both)}
+
+
+def with_sides(table: Tabular, sides: list[int]) -> Tabular | None:
+    """Return maps (.., width, height) with the last axes exchanged, which gives them these sides; else None."""
+    array = only_array(table)
+    if array is None or not array.bytes or is_large(table):
+        return None
+    if [side for side in array.shape if side != 1][-2:] != sides[::-1]:
+        return None
+    return InMemory({array.name: table.read(array.name).swapaxes(-1, -2)})
 
 
 def without_numbers(table: Tabular) -> Tabular | None:

@@ -130,10 +130,9 @@ def _reasons(table: Tabular, found: Identification) -> Iterator[str]:
     """Yield why an unknown table is none: what each of two arrays is, or how it differs from a recipe like it."""
     from pecli.judge.cycles import cyclic
     from pecli.judge.description import repeated_rows
-    from pecli.judge.explain import STILL, is_still
     from pecli.judge.identify import MIN_EXPLAINED_NEAREST
     from pecli.judge.located import VAGUE
-    from pecli.judge.noise import TRAINED, is_trained, random_parts, random_words
+    from pecli.judge.noise import STILL, TRAINED, is_still, is_trained, random_parts, random_words
     from pecli.judge.planes import few_values, is_cube, is_large
     from pecli.tables.alignment import table_like
     from pecli.tables.sources import read_source
@@ -164,8 +163,14 @@ def _reasons(table: Tabular, found: Identification) -> Iterator[str]:
     drawn = drawn or [TRAINED] * (is_trained(table) and not texts)
     if not texts and (again := repeated_rows(table)):
         drawn = [again, *drawn]
-    periods = () if drawn or texts or found.steps else cyclic(table, of_any=True)
+    turns = 2 * np.pi / np.array(found.steps or [1.0])  # rows of a turn, as of hours and weekdays
+    is_cyclic = len(turns) <= MAX_CYCLES and np.abs(turns / np.rint(turns) - 1).max() < MAX_TURN_GAP
+    periods = () if drawn or texts or (found.steps and not is_cyclic) else cyclic(table, of_any=True)
     yield from [*drawn, *found.measured] if drawn else periods
+
+
+# Pairs that turn in whole numbers of rows, and by how much these may be off, relative.
+MAX_CYCLES, MAX_TURN_GAP = 8, 1e-3
 
 
 def _is_small(table: Tabular) -> bool:
@@ -339,11 +344,17 @@ def _among_weights(table: Tabular) -> Identification | None:
     if found.confidence != "sure":
         each = ((array.name, identify(View(table, [array]))) for array in view.arrays[:MAX_POSITIONAL])
         found = next((replace(one, arrays=(name,)) for name, one in each if one.confidence == "sure"), found)
-    named, left = ", ".join(f"'{name}'" for name in found.arrays or ()), len(table.arrays) - len(view.arrays)
-    note = f"{left} other array{'s' * (left > 1)} not compared"
-    if found.recipe:
-        return replace(found, notes=(f"this describes {named}; {note}", *found.notes))
-    return replace(found, measured=(*found.measured, note))
+    many = len(view.other_names) + len(view.arrays) - len(found.arrays or view.arrays)
+    notes = [f"{many} other array{'s' * (many > 1)} not compared"] * (many > 0)
+    if view.unlike:
+        notes.append(f"other layers hold other values: {', '.join(map(repr, view.unlike[:MAX_POSITIONAL]))}")
+    if not found.recipe:
+        return replace(found, measured=(*found.measured, *notes))
+    named = ", ".join(map(repr, found.arrays))
+    is_named = any(note.startswith("this describes") for note in found.notes)
+    notes = [*notes, *found.notes] if is_named else [f"this describes {named}", *notes, *found.notes]
+    likely = "likely" if view.unlike else found.confidence
+    return replace(found, confidence=likely, notes=tuple(notes))
 
 
 MAX_POSITIONAL = 8  # arrays of a model that are looked at one by one

@@ -197,7 +197,7 @@ class Tally:
     def rest(self) -> str:
         """Count, size and places of the unexplained values, as text."""
         if self.all_zero:
-            return f"{self.unexplained:,} values are zero: {self.places()}"
+            return f"{self.unexplained:,} of {self.count:,} values are zero: {self.places()}"
         size = f", by at most {limit(self.largest, 2)}" if self.largest < np.inf else ""
         return f"{self.unexplained:,} of {self.count:,} values {self.differ} from that{size}: {self.places()}"
 
@@ -309,7 +309,9 @@ MAX_ARRAYS = 8  # of a file, each in a line
 MIN_COUNTING = 0.6  # share of the values that are 1 more than the one before, in rows of position ids
 MAX_UNEVEN = 1e-3  # of the gaps between the values of a ramp, relative
 MAX_NORM_GAP = 0.01  # of the lengths and products of orthonormal columns, which narrow types round
-ORTHONORMAL = "the columns are orthonormal, as eigenvectors are, such as a graph Laplacian's"
+ORTHONORMAL = (
+    "the columns are orthonormal, as eigenvectors (of a graph's Laplacian) or an orthogonal initialisation are"
+)
 MAX_SUM_GAP = 0.01  # of attention weights, which narrow types round
 
 
@@ -321,7 +323,17 @@ def parameter_texts(encoding: Encoding, other: Mapping[str, tuple[str, str]]) ->
     return {key: text for key, text in texts.items() if own.get(key) != ""}  # another text says it
 
 
+def is_orthonormal(table: Tabular) -> bool:
+    """Whether a table is one matrix, higher than wide, whose columns have length 1 and are orthogonal."""
+    planes = planes_of(table, table.arrays[0]) if len(table.arrays) == 1 and table.arrays[0].bytes else []
+    if len(planes) != 1 or planes[0].rows * planes[0].width > MAX_MEASURED:
+        return False
+    return _is_orthonormal(planes[0].read(0, planes[0].rows))
+
+
 def _is_orthonormal(values: Floats) -> bool:
+    if not len(values) > values.shape[1] > 1:
+        return False
     return bool(np.abs(values.T @ values - np.eye(values.shape[1])).max() < MAX_NORM_GAP)
 
 
@@ -353,7 +365,7 @@ def statistics_of(table: Tabular) -> tuple[str, ...]:
         text += "; rows count up by 1, as position ids do" * bool(counts > MIN_COUNTING)
         if values.shape[1] > 1 and values.min() >= 0 and np.abs(values.sum(axis=1) - 1).max() < MAX_SUM_GAP:
             text += "; each row sums to 1, as attention weights do"
-        if len(values) == own[0].rows > values.shape[1] > 1 and _is_orthonormal(values):
+        if len(values) == own[0].rows and _is_orthonormal(values):
             text += f"; {ORTHONORMAL}"
         for word, empty in (("all zeros", values == 0), ("NaN", np.isnan(values))):
             blank = np.flatnonzero(empty.all(axis=1))

@@ -14,7 +14,7 @@ import numpy as np
 
 from pecli.errors import PecliError
 from pecli.formats.decimals import digits_text, how_printed, printed_digits
-from pecli.judge.arrangements import ALONG_FIRST, along_first, components_apart, without_numbers
+from pecli.judge.arrangements import ALONG_FIRST, along_first, components_apart, with_sides, without_numbers
 from pecli.judge.bias_differences import bias_differences
 from pecli.judge.cycles import cycle_differences, cyclic
 from pecli.judge.description import (
@@ -23,8 +23,8 @@ from pecli.judge.description import (
     Identification,
     factor_text,
     harmless,
+    is_orthonormal,
     parameter_texts,
-    statistics_of,
 )
 from pecli.judge.difference import (
     Expected,
@@ -47,7 +47,7 @@ from pecli.judge.grid_differences import grid_differences
 from pecli.judge.identify import HIDING, MAX_LONE_GAP, PAIRS, at_positions, identify, matched_positions
 from pecli.judge.interpolation import MAX_WEIGHTS, interpolated
 from pecli.judge.located import MAX_REST_SHARE, MAX_SINGLE, VAGUE, ArrayPair, located, place
-from pecli.judge.noise import ALL, MAX_SLIGHT, TRAINED, is_trained, noise, random_parts, random_words
+from pecli.judge.noise import ALL, MAX_SLIGHT, STILL, TRAINED, is_still, is_trained, noise, random_parts, random_words
 from pecli.judge.orders import MAX_PARTS, gaps, numbered, numbered_are, span
 from pecli.judge.planes import EPSILON, Floats, effective_dtype, is_large, rounded, unit
 from pecli.judge.rows import floats as read_floats
@@ -80,7 +80,7 @@ from pecli.spec.recipe import Recipe, split_recipe
 from pecli.spec.tabular import InMemory, Tabular, View
 from pecli.tables.comparison import Comparison, Finding, compare_tables
 from pecli.tables.figures import Tolerance, coarser
-from pecli.tables.layouts import cosine_sine_pairs, cosines_and_sines
+from pecli.tables.layouts import cosine_sine_pairs
 from pecli.tables.parts import ConcatTable
 from pecli.tables.request import ArrayNaming, Extent
 from pecli.tables.table import Table
@@ -119,6 +119,8 @@ def explain(actual: Tabular, expected: Tabular, found: Comparison) -> list[Findi
             return [Finding("random", random_words(ALL)), *places]
         if row := _lone_row(actual, expected):
             return row
+        if isinstance(expected, Table) and (exchanged := _exchanged_sides(actual, expected)):
+            return exchanged
         if isinstance(expected, Table) and (apart := _components_apart(actual, expected, found.tolerance)):
             return apart
         if is_still(actual) and not is_still(expected) and any(array.rows > 1 for array in actual.arrays):
@@ -216,16 +218,18 @@ def _numbered_rows(actual: Tabular, expected: Tabular) -> list[Finding]:
 def _additional_columns(actual: Tabular, expected: Tabular) -> list[Finding]:
     """Return that a matrix has the expected columns and others before or after them; [] where it has not."""
     pairs, extra, missing = pair_views(actual, expected)
-    if len(pairs) != 1 or extra or missing or is_large(actual) or any(len(v.plain_shape) != 2 for v in pairs[0]):
+    if len(pairs) != 1 or extra or missing or any(len(view.plain_shape) != 2 for view in pairs[0]):
+        return []
+    width, count = (view.row_size for view in pairs[0])
+    if not 1 < count < width or is_large(actual) or is_large(expected):
         return []
     rows, (y, x) = min(v.rows for v in pairs[0]), (read_floats(v, 0, v.rows) for v in pairs[0])
-    count, width = x.shape[1], y.shape[1]
-    for first in {0, width - count} if 1 < count < width and rows > 1 else ():
+    for first in {0, width - count} if rows > 1 and np.ptp(x, axis=0).any() else ():
         part, other = y[:, first : first + count], np.delete(np.arange(width), np.s_[first : first + count])
-        if np.abs(part[:rows] - x[:rows]).max() <= MAX_ADDITIONAL_GAP and np.ptp(x, axis=0).any():
+        if np.abs(part[:rows] - x[:rows]).max() <= MAX_ADDITIONAL_GAP * np.abs(x).max():
             cut = InMemory({pairs[0][0].name: part})
-            others = explain(cut, expected, compare_tables(cut, expected)) if len(y) != len(x) else []
-            text = f"{numbered_are('column', other)} not expected; the others are right"
+            others = _explained(cut, expected) if len(y) != len(x) else []
+            text = f"{numbered_are('column', other)} not expected; the others are right, within rounding"
             return [Finding("columns", text), *(one.without_option for one in others)]
     return []
 
@@ -245,7 +249,7 @@ def beyond_tolerance(actual: Tabular, expected: Tabular, found: Comparison) -> l
 
 
 def _of_a_matrix(actual: Tabular, expected: Tabular) -> list[Finding]:
-    """Return how features differ from what another file's are of the matrix beside them, which is the same; else []."""
+    """Return how Fourier features differ, where the matrix B is the same in both files; else []."""
     have, want = identify(actual), identify(expected)
     _, is_near, text = have.unknown.partition(f"nearly {want.recipe}: ")
     return [Finding("value", text), Finding("expected", f"the expected values are {want.values}")] if is_near else []
@@ -277,7 +281,7 @@ def _as_bits(actual: Tabular, expected: Tabular) -> list[Finding]:
     for text, other in as_other_types(actual):
         if any(left.plain_shape != right.plain_shape for left, right in matched_views(other, expected)):
             continue
-        findings = explain(other, expected, compare_tables(other, expected))
+        findings = _explained(other, expected)
         if not {one.kind for one in findings} & {"place", *OTHER}:
             return [Finding("bytes", text), *(one.without_option for one in findings if one.kind != "type")]
     return []
@@ -397,6 +401,17 @@ def _components_apart(actual: Tabular, table: Table, tolerance: Tolerance) -> li
     return []
 
 
+def _exchanged_sides(actual: Tabular, table: Table) -> list[Finding]:
+    """Return that a map (channels, width, height) has its last two axes exchanged, if nothing else differs; else []."""
+    grid = table.source.keys().get("grid", "").split("x")
+    other = with_sides(actual, [int(side) for side in grid]) if len({*grid}) == len(grid) == 2 else None
+    findings = _explained(other, table) if other is not None else []
+    if other is None or {one.kind for one in findings} - {"rounding", "channels", "type"}:
+        return []
+    text = "height and width are exchanged: the map is {1} x {0} where {0} x {1} was expected".format(*grid)
+    return [Finding("axes", text), *(one.without_option for one in findings)]
+
+
 def _differing(actual: Tabular, expected: Tabular, found: Comparison) -> Iterator[Tabular]:
     """Yield both tables without the arrays that one of them alone has or, of two files, that are equal.
 
@@ -463,7 +478,7 @@ def _of_one_array(actual: Tabular, table: Table, found: Comparison) -> list[Find
         return []
     name = wrong[0].names[0]
     alone = View(actual, [actual.array(name)])
-    named = [one for one in explain(alone, table, compare_tables(alone, table)) if one.kind not in (*VAGUE, "rounding")]
+    named = [one for one in _explained(alone, table) if one.kind not in (*VAGUE, "rounding")]
     return [one._replace(text=f"{name}: {one.text}") for one in named if name not in one.text]
 
 
@@ -541,7 +556,7 @@ def _copied(actual: Tabular, others: Sequence[Tabular], tolerance: Tolerance) ->
         return []
     compared = compare_tables(actual, others[0], tolerance)
     findings = [] if compared.equal else explain(actual, others[0], compared)
-    text = f"the expected values are {len(others)} equal copies of one table, as of a batch: here it is once"
+    text = f"the expected values are {len(others)} equal copies of one table (a batch), the file holds one"
     return [Finding("copies", text), *(one.without_option for one in findings)]
 
 
@@ -596,8 +611,10 @@ def _mistaken(actual: Tabular, table: Table) -> list[Finding]:
             values = [[read_floats(view, 0, view.rows) for view in pair] for pair in pairs]
         except PecliError:
             continue
-        most = MAX_ANGLE_GAP + max(EPSILON.get(left.dtype, 0.0) for left, _ in pairs)
-        if all(have.shape == want.shape and np.abs(have - want).max(initial=0) < most for have, want in values):
+        most = MAX_ANGLE_GAP + max((EPSILON.get(left.dtype, 0.0) for left, _ in pairs), default=0.0)
+        if pairs and all(
+            have.shape == want.shape and np.abs(have - want).max(initial=0) < most for have, want in values
+        ):
             return [Finding(change.kind, change.text)]
     return []
 
@@ -681,7 +698,7 @@ def _as_tables(values: Floats, table: Table) -> list[Finding]:
         wanted = Table.make(table.source, length=FREQUENCY_ROWS, layout="split", dtype="float64")
     except PecliError:  # of a grid, which has no further rows
         return []
-    return explain(seen, wanted, compare_tables(seen, wanted))[:1]
+    return _explained(seen, wanted)[:1]
 
 
 def _located(actual: Tabular, expected: Tabular, *, tensors: bool = False) -> list[Finding]:
@@ -707,7 +724,7 @@ def _located(actual: Tabular, expected: Tabular, *, tensors: bool = False) -> li
         return [Finding("rows", position_words(places, want))]
     if added := added_positions(pairs):
         return [added]
-    if not is_large(actual) and any(ORTHONORMAL in text for text in statistics_of(actual)):
+    if is_orthonormal(actual) and not is_orthonormal(expected):
         return [Finding("identity", ORTHONORMAL), *findings]
     of_points = isinstance(expected, Table) and expected.source.keys().get("points")
     random = [] if of_points else random_parts(actual)  # features of any points look drawn at random
@@ -728,7 +745,8 @@ def _located(actual: Tabular, expected: Tabular, *, tensors: bool = False) -> li
     if own.recipe is None or own.confidence == "unknown":
         if shifted := moved_coordinates(pairs):
             return [shifted, *findings]
-        if turns := cyclic(actual, of_any=True):
+        turns = cyclic(actual, of_any=True)
+        if turns and (isinstance(expected, Table) or not cyclic(expected, of_any=True)):
             return [*(Finding("identity", text) for text in (f"the file holds {turns[0]}", *turns[1:])), *findings]
         return [*[Finding("random", TRAINED)] * (is_trained(actual) and not is_trained(expected)), *findings]
     table = _parsed(own.recipe)
@@ -753,8 +771,8 @@ def _other_keys(actual: Tabular, wanted: Identification) -> list[Finding]:
     if own is None or encoding != other:
         return []
     parameters = CATALOGUE[encoding].parameters
-    usual = {key: str(one.default).lower() if one.kind == "flag" else "" for key, one in parameters.items()}
-    both = {key: (have.get(key, usual[key]), want.get(key, usual[key])) for key in (*want, *have) if key in parameters}
+    usual = {one.option: str(one.default).lower() if one.kind == "flag" else "" for one in parameters.values()}
+    both = {key: (have.get(key, usual[key]), want.get(key, usual[key])) for key in (*want, *have) if key in usual}
     return _texts(CATALOGUE[encoding], both)
 
 
@@ -874,23 +892,10 @@ def _padded(actual: Tabular, expected: Table) -> list[Finding]:
     if not 1 < width < whole or any(a.dtype.kind not in "fc" for a in arrays.values()):
         return []
     seen = InMemory({name: array[..., :width] for name, array in arrays.items()})
-    findings = explain(seen, expected, compare_tables(seen, expected))
+    findings = _explained(seen, expected)
     if any(one.kind in ("place", "columns") for one in findings[:1]):
         return []
     return [Finding("zero", f"{numbered('column', np.arange(width, whole))} are zero"), *findings]
-
-
-STILL = "every angle is 0: cos is 1 and sin is 0 everywhere, as with frequencies (inv_freq) of 0"
-
-
-def is_still(table: Tabular) -> bool:
-    """Whether cosines are 1 and sines 0 in a table of some of them."""
-    pair = [table.array(name) for name in cosines_and_sines([array.name for array in table.arrays])]
-    first = [read_floats(view_of(table, array), 0, min(2, array.rows)) for array in pair]  # the others may cost time
-    if not first or (first[0] != 1).any() or first[1].any() or first[0].size < 2:
-        return False
-    cos, sin = (floats(table.read(array.name), array.dtype) for array in pair)
-    return bool((cos == 1).all() and not sin.any())
 
 
 def _resized(pairs: Sequence[tuple[ArrayView, ArrayView]], expected: Tabular) -> list[Finding]:
@@ -931,6 +936,6 @@ def _renamed(actual: Tabular, expected: Table) -> list[Finding]:
     named = [array for array in actual.arrays if array.name in called] or actual.arrays[: len(called)]
     parts = [(called.get(a.name, name), actual, a.name) for a, name in zip(named, called.values(), strict=False)]
     seen = ConcatTable(parts, actual.metadata, actual)
-    findings = explain(seen, own, compare_tables(seen, own)) if seen.arrays else []
+    findings = _explained(seen, own) if seen.arrays else []
     extra = "an array that accompanies the table differs; the table's own values are equal"
     return findings or [Finding("extra", extra)]

@@ -159,7 +159,7 @@ def frequency_words(values: Floats, want: Floats, kind: str) -> str:
     if np.allclose(values, 2 * np.pi / want, MAX_REPEAT_GAP, 0):
         return "wavelengths stand where frequencies were expected"
     if np.allclose(values, 1 / want, MAX_REPEAT_GAP, 0):
-        return "the reciprocals of the frequencies stand in their place: positions are divided by them (MLX's _freqs)"
+        return "the file holds 1/frequency, by which MLX divides positions (_freqs)"
     if kind in waves.LOW_TYPES and np.array_equal(values, rounded(want, kind)):
         return f"the frequencies were rounded to {kind}"
     return ""

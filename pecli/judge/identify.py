@@ -831,7 +831,7 @@ def _measured_only(measured: Measured, nearest: waves.WaveName | None, explained
             text += f" in the {len(steps)} that can be measured" * (len(steps) < pairs.count)
             fast = np.arange(pairs.count) < max(2, pairs.count // 4)
             base = next(pairs.bases(np.arange(pairs.count) / pairs.count, some=fast), None)
-            text += f", the fastest as of base {base:f}" if base is not None and nearest is None else ""
+            text += f", the fastest as of base {base:f}" if base is not None and abs(steps[0] - 1) < MAX_UNEVEN else ""
             slower = BASES[0] ** (-np.arange(pairs.count) / pairs.count) / pairs.steps
             if np.abs(slower - 1).max() < MAX_UNEVEN:
                 text += f"; the frequencies are those of base {BASES[0]}"

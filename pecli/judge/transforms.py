@@ -216,19 +216,20 @@ def moved_coordinates(pairs: list[tuple[ArrayView, ArrayView]]) -> Finding | Non
                 continue
             turn = a * b.conj() / np.maximum(np.abs(b) ** 2, np.finfo(float).tiny)
             usual = turn.reshape(half, -1).mean(axis=1).reshape(half, *[1] * (turn.ndim - 1))
-            if np.abs(turn - usual).max() <= MAX_TURN_GAP:
+            most = float(np.abs(np.angle(usual)).max())
+            if np.abs(turn - usual).max() <= min(MAX_TURN_GAP, most / 10):
                 where = "rows" if len(shape) == 2 else "places"
                 text = f"the angle of each pair is off by a constant, the same at all {where}"
                 return Finding("start", f"{text}, as where coordinates are shifted")
-            ratios = {_advance_ratio(a, b, k) for k in range(1, a.ndim) if a.shape[k] >= MIN_PLACES} - {1.0}
-            if len(ratios) == 1 and (ratio := ratios.pop()):
+            ratios = {_advance_ratio(a, b, k) for k in range(1, a.ndim) if a.shape[k] >= MIN_PLACES} - {None}
+            if len(ratios) == 1 and (ratio := ratios.pop()) not in (0.0, 1.0):
                 text = f"coordinates advance by {ratio:.6g} times the expected step"
                 return Finding("frequency", f"{text}, along every axis, as where they have another range")
     return None
 
 
-def _advance_ratio(have: NDArray[np.complex128], want: NDArray[np.complex128], axis: int) -> float:
-    """Return how many times as fast as expected all angles advance along an axis; 1 of none, 0 where it is unlike."""
+def _advance_ratio(have: NDArray[np.complex128], want: NDArray[np.complex128], axis: int) -> float | None:
+    """Return how many times as fast as expected all angles advance along an axis; None of none, 0 of unlike ones."""
     steps = []
     for z in (have, want):
         z = np.moveaxis(z, axis, 1)
@@ -240,7 +241,7 @@ def _advance_ratio(have: NDArray[np.complex128], want: NDArray[np.complex128], a
     own, other = steps
     clear = (np.abs(other) > 10 * MAX_TURN_GAP) & (np.abs(other) < np.pi / 4)
     if np.abs(other).max() <= MAX_TURN_GAP and np.abs(own).max() <= MAX_TURN_GAP:
-        return 1.0
+        return None
     if not clear.any():
         return 0.0
     ratio = float(
@@ -251,23 +252,24 @@ def _advance_ratio(have: NDArray[np.complex128], want: NDArray[np.complex128], a
     return ratio if off.max() <= 4 * MAX_TURN_GAP * max(1.0, ratio) else 0.0
 
 
+MIN_GATHERED = 4  # different entries of a table that a bias shows
+
+
 def gathered(actual: Tabular, expected: Tabular) -> list[Finding]:
     """Return that a bias (heads, q, k) holds what a table (entries, heads) does, gathered by an index; [] where not."""
     have, want = only_array(actual), only_array(expected)
-    if have is None or want is None or is_large(actual):
+    if have is None or want is None or not have.bytes or is_large(actual) or is_large(expected):
         return []
     bias, entries = ([side for side in array.shape if side != 1] for array in (have, want))
     if len(bias) != 3 or len(entries) != 2 or bias[0] != entries[1]:
         return []
     y, x = (as_floats(t.read(a.name), a.dtype) for t, a in ((actual, have), (expected, want)))
-    y, x = y.reshape(bias), x.reshape(entries)
-    if not all(np.isin(y[head], x[:, head]).all() and np.ptp(y[head]) for head in range(len(y))):
+    held, known = ({row.tobytes() for row in rows} for rows in (y.reshape(bias[0], -1).T.copy(), x.reshape(entries)))
+    if not held <= known or len(known) < len(x) or len(held) < MIN_GATHERED:
         return []
     own = identify(actual)
     index = f" of {own.short}" * (own.confidence == "sure")
-    return [
-        Finding("form", f"the bias is gathered from the expected table by the index{index}: the numbers are the same")
-    ]
+    return [Finding("form", f"the bias is gathered from the expected table by the index{index}, with the same values")]
 
 
 def reordered(pairs: Sequence[tuple[ArrayView, ArrayView]]) -> list[Finding]:

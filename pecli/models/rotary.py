@@ -301,11 +301,12 @@ IN_ORDER = {("low_freq_factor", "high_freq_factor"): (1, 4), ("beta_slow", "beta
 def _warn_of_values(rope: Rope) -> None:
     """Warn of numbers that are read and make no sense: a factor below 1, and ends of a ramp that are exchanged."""
     if (factor := number(rope.params.get("factor"))) is not None and factor < 1 and "factor" in rope.read:
-        rope.notes.warn(f"factor {shown(rope.params['factor'])} is below 1: positions are spread, not brought together")
+        rope.notes.warn(f"factor {shown(rope.params['factor'])} is below 1: the scaling shrinks the context")
     for (low, high), usual in IN_ORDER.items():
         first, last = (number(rope.params.get(key) or default) for key, default in zip((low, high), usual, strict=True))
         if {low, high} <= {*rope.read} and first is not None and last is not None and first >= last:
-            rope.notes.warn(f"{low} {first} is not below {high} {last}: they are exchanged, most likely")
+            why = "they are exchanged, most likely" if first > last else "the ramp between them has no width"
+            rope.notes.warn(f"{low} {first} is not below {high} {last}: {why}")
 
 
 def _remarks(rope: Rope, d: int) -> Iterator[str]:

@@ -103,12 +103,16 @@ class Tabular(ABC):
         Further facts about it: formula, source, version.
     row_labels : tuple of str
         Columns of a file that number its rows, as the index of pandas, and are in no array; "" has no name.
+    other_names, unlike : tuple of str
+        Arrays of a model's file that hold no positions, and those of other layers that hold other ones.
     """
 
     arrays: tuple[Array, ...]
     recipe: str | None = None
     metadata: Mapping[str, str] = MappingProxyType({})
     row_labels: tuple[str, ...] = ()
+    other_names: tuple[str, ...] = ()
+    unlike: tuple[str, ...] = ()
     _indexed: tuple[tuple[Array, ...], dict[str, int]] = (), {}
 
     @property

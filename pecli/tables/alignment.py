@@ -103,8 +103,10 @@ def read_fitting(text: str, other: Tabular, **choice: str) -> NamedSource:
         sides = sorted({side for array in other.arrays for side in array.shape})
         words = [str(size) for size in sorted({k * side for side in sides for k in (1, 2)})]
         if lacking == ["grid"]:  # a square one, behind a row for a class token or not
-            words = [f"{k}x{k}" for k in range(1, math.isqrt(sides[-1]) + 1) if k * k in sides]
-            words += [f"{k}x{k},prefix=1" for k in range(2, math.isqrt(sides[-1]) + 1) if k * k + 1 in sides]
+            words = [f"{k}x{k}" for k in range(1, math.isqrt(max(sides, default=0)) + 1) if k * k in sides]
+            words += [
+                f"{k}x{k},prefix=1" for k in range(2, math.isqrt(max(sides, default=0)) + 1) if k * k + 1 in sides
+            ]
         fits = []
         for word in words if len(lacking) == 1 else ():
             with contextlib.suppress(PecliError):
@@ -426,30 +428,53 @@ def open_aligned(first: NamedSource, second: NamedSource, length: int) -> tuple[
     return one, table_like(second, one)
 
 
-# Names of what holds positions in a model, and of its other parameters.
+# Names of what holds positions in a model, of its other parameters, and numbers of layers.
 POSITIONAL = re.compile(
-    r"inv_freq|freqs|rotary|rope|cos|sin(?!gle)|pos(?!t)|relative|alibi|slopes|(^|[._])pe$", re.IGNORECASE
-)
+    r"(^|[._])(inv_freq|freqs|rotary|rope($|[._])|cos($|[._0-9]|ine)|sin($|[._0-9]|e|usoid)|pos($|[._0-9]|ition|emb)"
+    r"|abs_pos|embed_pos|relative|rel_pos|alibi|slopes|wpe|pe($|[._0-9]))", re.IGNORECASE
+)  # fmt: skip
 PARAMETER = re.compile(r"(^|[._])(weight|bias)$")
+LAYER = re.compile(r"(?<=\.)[0-9]+(?=\.)")
+MAX_LAYER = 1 << 22  # values of an array that is compared with those of the other layers
 
 
 class PositionalView(View):
-    """The arrays of a model that are called as positions are; `apart` has the names of the others."""
+    """The arrays of a model that are called as positions are.
 
-    def __init__(self, source: Tabular, arrays: Sequence[Array]) -> None:
+    Attributes
+    ----------
+    other_names : tuple of str
+        The arrays that are left out.
+    unlike : tuple of str
+        Of these, arrays that are called as one that is here, of another layer, and hold other values.
+    """
+
+    def __init__(self, source: Tabular, arrays: Sequence[Array], unlike: Sequence[str]) -> None:
         super().__init__(source, arrays)
         held = {array.name for array in arrays}
-        self.apart = tuple(array.name for array in source.arrays if array.name not in held)
+        self.other_names = tuple(array.name for array in source.arrays if array.name not in held)
+        self.unlike = tuple(unlike)
 
 
 def positional(table: Tabular) -> Tabular:
-    """Return what holds positions in a file of a model's parameters, of several layers the first; else the table."""
-    found: dict[str, Array] = {}
+    """Return what holds positions in a file of a model's parameters, of equal ones in several layers one; else it."""
+    layers: dict[str, list[Array]] = {}
     for array in table.arrays:
         if POSITIONAL.search(array.name):
-            found.setdefault(".".join(array.name.split(".")[-2:]), array)
-    view = PositionalView(table, [*found.values()])
-    return view if found and any(map(PARAMETER.search, view.apart)) else table
+            layers.setdefault(LAYER.sub("0", array.name), []).append(array)
+    other = [array.name for array in table.arrays if not POSITIONAL.search(array.name)]
+    if not layers or not (any(map(PARAMETER.search, other)) or any(len(own) > 1 for own in layers.values())):
+        return table
+    firsts = [own[0] for own in layers.values()]
+    pairs = ((own[0], one) for own in layers.values() for one in own[1:])
+    return PositionalView(table, firsts, [one.name for first, one in pairs if not _equal(table, first, one)])
+
+
+def _equal(table: Tabular, first: Array, other: Array) -> bool:
+    """Whether two arrays hold the same values; long ones are not read, and are not."""
+    if (first.shape, first.dtype) != (other.shape, other.dtype) or math.prod(first.shape) > MAX_LAYER:
+        return False
+    return np.array_equal(table.read(first.name), table.read(other.name))
 
 
 def _width(table: Tabular) -> int:

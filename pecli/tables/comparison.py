@@ -224,9 +224,12 @@ def compare_tables(a: Tabular, b: Tabular, tolerance: Tolerance | None = None, p
         if names and pairs:
             found.remark("arrays", f"only the {side} has {', '.join(map(repr, names))}")
     for table in (a, b):
-        if apart := getattr(table, "apart", ()):
-            listed, many = ", ".join(array.name for array in table.arrays[:MAX_LEFT_OUT]), len(apart)
-            found.remark("arrays", f"compared: {listed}, not {many:,} other array{'s' * (many > 1)}", complete=True)
+        if table.unlike:
+            layers = ", ".join(map(repr, table.unlike[:MAX_LEFT_OUT]))
+            more = f" and {len(table.unlike) - MAX_LEFT_OUT:,} more" * (len(table.unlike) > MAX_LEFT_OUT)
+            found.remark("arrays", f"other layers hold other values: {layers}{more}")
+        if many := len(table.other_names):
+            found.remark("arrays", f"{many:,} other array{'s' * (many > 1)} not compared", complete=True)
     if not pairs:
         both = f"{_listing(a)} against {_listing(b)}"
         found.remark("arrays", f"no array of one name: {both}; compare one with path::name")

@@ -548,7 +548,7 @@ def test_frequencies_among_weights_are_named(ask):
     inv_freq = (5e5 ** (-np.arange(0, 128, 2) / 128)).astype("float32")
     np.savez("model.npz", **{"model.rotary_emb.inv_freq": inv_freq}, **weights)
     ask("identify", "model.npz").says(
-        "rope:dim=128,base=500000 (sure", "this describes 'model.rotary_emb.inv_freq'; 2 other"
+        "rope:dim=128,base=500000 (sure", "this describes 'model.rotary_emb.inv_freq'", "2 other arrays not compared"
     )
 
 
@@ -581,7 +581,7 @@ def test_a_factor_is_told_beside_the_same_matrix(ask):
 
 def test_reciprocals_of_frequencies_are_told(ask):
     np.save("freqs.npy", (5e5 ** (np.arange(0, 64, 2) / 64)).astype("float32"))
-    said = "the reciprocals of the frequencies stand in their place"
+    said = "the file holds 1/frequency, by which MLX divides"
     ask("compare", "freqs.npy", "rope:dim=64,base=500000").ends(1).says(said)
 
 
@@ -610,8 +610,10 @@ def model():
 
 
 def test_positions_are_found_among_the_weights_of_a_model(ask, model):
-    ask("identify", "model.npz").says("sinusoidal:dim=64,len=512 (sure", "this describes 'pos.pe'; 4 other arrays")
-    ask("compare", "model.npz", "sinusoidal:dim=64").ends(0).says("compared: pos.pe, not 4 other arrays")
+    ask("identify", "model.npz").says(
+        "sinusoidal:dim=64,len=512 (sure", "this describes 'pos.pe'", "4 other arrays not compared"
+    )
+    ask("compare", "model.npz", "sinusoidal:dim=64").ends(0).says("4 other arrays not compared")
     ask("compare", "model.npz", "sinusoidal:dim=64,base=1000").ends(1).says("base 10000 where 1000 was expected")
 
 
@@ -628,7 +630,7 @@ def test_copies_in_the_expected_file_are_told(ask):
     one = {"cos": np.cos(angles).astype("float32"), "sin": np.sin(angles).astype("float32")}
     np.savez("one.npz", **one)
     np.savez("batch.npz", **{name: np.stack([values] * 4) for name, values in one.items()})
-    said = "different: the expected values are 4 equal copies of one table, as of a batch: here it is once"
+    said = "different: the expected values are 4 equal copies of one table (a batch), the file holds one"
     ask("compare", "one.npz", "batch.npz").ends(1).says(said)
 
 
@@ -673,3 +675,50 @@ def test_a_config_of_diffusers_is_refused(ask):
         '{"_class_name": "FluxTransformer2DModel", "_diffusers_version": "0.3", "a": [1, 2]}'
     )
     assert "diffusers' config of FluxTransformer2DModel" in ask("identify", "config.json").ends(2).err
+
+
+def test_layers_with_other_frequencies_are_not_the_same(ask):
+    own, other = (base ** (-np.arange(0, 64, 2) / 64) for base in (1e4, 5e5))
+    layers = {f"model.layers.{k}.rotary_emb.inv_freq": (own, own, other)[k].astype("float32") for k in range(3)}
+    np.savez("layers.npz", **layers, **{"lm_head.weight": np.ones((8, 8), "float32")})
+    said = "other layers hold other values: 'model.layers.2.rotary_emb.inv_freq'"
+    ask("compare", "layers.npz", "rope:dim=64").ends(1).says(f"different: {said}")
+    ask("identify", "layers.npz").says("rope:dim=64 (likely", said)
+    np.savez("alike.npz", **{name: own.astype("float32") for name in layers})
+    ask("compare", "alike.npz", "rope:dim=64,base=500000").ends(1).says("base 10000 where 500000 was expected")
+
+
+def test_names_that_only_contain_a_word_hold_no_positions(ask):
+    table = sinusoid(64, 32).astype("float32")
+    np.savez("m.npz", **{"business.weight": np.ones((4, 4)), "cost.bias": np.ones(4), "decoder.wpe.weight": table})
+    ask("identify", "m.npz").says("this describes 'decoder.wpe.weight'", "2 other arrays not compared")
+
+
+def test_a_map_with_its_sides_exchanged_is_told(ask):
+    values = pecli.table("detr:dim=64,grid=18x30,convention=detr")["pe"].reshape(18, 30, 64)
+    np.save("map.npy", values.transpose(2, 1, 0)[None])
+    said = "height and width are exchanged: the map is 30 x 18 where 18 x 30 was expected"
+    ask("compare", "map.npy", "detr:dim=64,grid=18x30,convention=detr").ends(1).says(f"different: {said}")
+
+
+def test_turns_of_whole_rows_are_cyclic(ask):
+    hours = np.arange(336)
+    np.save("c.npy", np.stack([f(2 * np.pi * hours / n) for n in (24, 168) for f in (np.sin, np.cos)], 1).astype("f4"))
+    ask("identify", "c.npy").says("cyclic features: columns 0 and 1, one turn takes 24 rows", "168 rows")
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (np.arange(16.0).reshape(2, 4, 2) % 2, np.arange(8.0).reshape(4, 2) % 2),
+        (np.zeros((4, 0, 3)), np.zeros((4, 4))),
+        (np.full((16, 0, 2), 1.0), np.ones((16, 8))),
+        (np.zeros((64, 2, 32)), np.ones((64, 32))),
+        (np.array(1.0), np.ones((4, 4))),
+    ],
+)
+def test_odd_arrays_get_an_answer(ask, one, other):
+    np.save("one.npy", one)
+    np.save("other.npy", other)
+    for command in (("identify", "one.npy"), ("compare", "one.npy", "other.npy"), ("compare", "one.npy", "rope:dim=8")):
+        assert ask(*command).never("gathered", "positions run").status < 3

@@ -201,9 +201,9 @@ def mistakes(keys: Mapping[str, str]) -> Iterator[Change]:
     yield Change(
         "slopes", "powers of e taken where powers of 2 were expected", {"bias-max": number_text(most / CONTEXT.ln(2))}
     )
-    slopes, more = alibi_slopes(heads, most, "frameworks"), 1 << (heads - 1).bit_length()
     if heads == 1:
         return
+    slopes, more = alibi_slopes(heads, most, "frameworks"), 1 << (heads - 1).bit_length()
     if 8 != heads <= 64:
         halved = [Fraction(1, 1 << head) for head in range(heads)]
         yield _slopes(halved, "the slopes are 1, 1/2, 1/4 .., each half of the one before")
