@@ -45,6 +45,7 @@ def tolerance(name: str, given: str) -> Decimal:
 
 ATOL = Option("Absolute tolerance.", "X", TOLERANCE, check=tolerance)
 RTOL = Option("Tolerance relative to the second value.", "X", TOLERANCE, check=tolerance)
+DIGITS = Option("Compare values as printed with N decimals.", "N", TOLERANCE, check=whole(0, 17))
 ULP = Option("Tolerance in units in the last place.", "N", TOLERANCE, check=whole(0))
 
 
@@ -56,7 +57,7 @@ class CompareOptions(SourceOptions):
     atol: Decimal | None = option(ATOL)
     rtol: Decimal | None = option(RTOL)
     ulp: int | None = option(ULP)
-    digits: int | None = option("Compare values as printed with N decimals.", "N", TOLERANCE, check=whole(0, 17))
+    digits: int | None = option(DIGITS)
     all: bool = flag("All figures; without sources, the facts of every encoding.", panel=SCREEN)
     stacks: bool = flag("Which frameworks agree on a config.json, and which key decides.", panel=MODELS)
     cost: bool = flag("What encodings cost a model: trained values, bytes, products.", panel=MODELS)
@@ -78,6 +79,9 @@ def allowed_by(options: Any) -> Tolerance:
     """Return the tolerance that the options of a command ask for; without them only equal values pass."""
     from pecli.tables.figures import Tolerance
 
+    if options.digits is not None:
+        refuse("cannot go with --digits: give one of them", options, "atol", "rtol", "ulp")
+        return Tolerance.printed(options.digits)
     return Tolerance(float(options.atol or 0), float(options.rtol or 0), options.ulp or 0)
 
 
@@ -406,16 +410,12 @@ def command(options: CompareOptions) -> int:
 def _compare_values(texts: Sequence[str], options: CompareOptions) -> int:
     """Compare the values of two sources, or of every pair of several; return 0 if all are the same, else 1."""
     from pecli.tables.alignment import joined_components
-    from pecli.tables.figures import Tolerance
 
     if len(texts) < 2:
         raise BadRecipe(f"compare needs two sources; only {texts[0]} was given")
     if list(texts).count("-") > 1:
         raise BadParameter("SOURCE", "-", "is standard input, which is read once: name the other source by its file")
     allowed = allowed_by(options)
-    if options.digits is not None:
-        refuse("cannot go with --digits: give one of them", options, "atol", "rtol", "ulp")
-        allowed = Tolerance.printed(options.digits)
     sources = joined_components([_read(text, texts, options.layer_type) for text in texts])
     if options.digits is not None:  # printed from real values, not from those of the type that the file is read in
         sources = [replace(s, given={"dtype": "float64", **s.given}) if s.is_recipe else s for s in sources]

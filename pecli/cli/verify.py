@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from pecli.cli import options as shared
-from pecli.cli.compare import ATOL, RTOL, ULP, allowed_by, difference_view
+from pecli.cli.compare import ATOL, DIGITS, RTOL, ULP, allowed_by, difference_view
 from pecli.cli.inspect import short_recipe
 from pecli.cli.options import SCREEN, SourceOptions, argument, choice_of, flag, option, refuse_table
 from pecli.cli.terminal.items import Fact, Item, Verdict
@@ -33,6 +33,7 @@ class VerifyOptions(SourceOptions):
     atol: Decimal | None = option(ATOL)
     rtol: Decimal | None = option(RTOL)
     ulp: int | None = option(ULP)
+    digits: int | None = option(DIGITS)
     all: bool = flag("Every part, place and statistic of what differs.", panel=SCREEN)
     get: str | None = option(shared.GET)
     layer_type: str | None = option(shared.LAYER_TYPE)

@@ -419,6 +419,8 @@ def format_of(source: InputFile, expected: Format | None) -> Format:
             return FORMATS["csv"]
         if expected is None:
             raise source.bad(f"is of no known format ({', '.join(READ)}): name it with --format")
+        if not expected.magic and b"\0" not in source.head:
+            raise source.bad("is text that is not in UTF-8: save it in UTF-8")
         raise source.bad(f"is no {expected.title} file: it is damaged, or has the wrong suffix")
     if expected is not None and expected.name != shown:
         remedy = f"name it {READ[shown].suffixes[0]}"

@@ -34,7 +34,10 @@ SHOWN = 40  # characters of a cell in a message
 SKIPPED = re.compile(rb"(?:[ \t]*+\r?\n|#[^\r\n]*+\r?\n)++")  # blank lines and comments
 MARK = b"\xef\xbb\xbf"  # what some programs put before UTF-8
 NUMBER = re.compile(r"\s*[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?|inf(?:inity)?|nan)\s*", re.ASCII | re.IGNORECASE)
-DECIMAL_COMMAS = re.compile(rb"(?=.*,)(?=.*;)(?:\s*+-?\d*+(?:,\d++(?:e[-+]?\d++)?)?\s*+(?:;|$))++", re.IGNORECASE)
+DECIMAL_COMMAS = re.compile(
+    rb"(?=.*,)(?=.*[;\t])(?:[ \r\n]*+-?\d*+(?:,\d++(?:e[-+]?\d++)?)?[ \r\n]*+(?:[;\t]|$))++", re.IGNORECASE
+)
+MINUS = "\N{MINUS SIGN}".encode()  # which Word and PDF have in place of a hyphen
 MIN_COUNTED = 3  # rows by which a first column is known to count them
 MIN_BEND = 1e-3  # of the range of a column that does not rise evenly; one printed with 4 digits is off by 1e-4
 
@@ -111,13 +114,16 @@ class CsvTable(BatchTable):
     def __init__(self, source: InputFile) -> None:
         super().__init__(source)
         self._data = whole(source, "a csv", LARGEST_CSV)
+        if MINUS in self._data:
+            self._data = self._data.replace(MINUS, b"-")
         self._cut = not self._data.endswith(b"\n")
         begin, first = self._first_line()
         blank = b" \r\n" if "\t" in first else b" \t\r\n"
         if not self._data[-2:].strip(blank):  # blank lines at the end are no rows
             self._data = self._data.rstrip(blank)
         self._point = "," if DECIMAL_COMMAS.fullmatch(self._data[self._data.rfind(b"\n", 0, -1) + 1 :]) else "."
-        separator = ";" if self._point == "," else next((mark for mark in ",;\t" if mark in first), " ")
+        marks = ";\t" if self._point == "," else ",;\t"
+        separator = next((mark for mark in marks if mark in first), " ")
         names = self._header(first, separator)
         words = not self._is_row(names, begin + len(first.encode()), separator)
         self._named = named = words or self._counts(names, begin + len(first.encode()))
@@ -131,7 +137,9 @@ class CsvTable(BatchTable):
         if (wrong := _not_numbers(names)) and _not_numbers(self._header(below, separator)):
             raise source.bad(wrong)
         if len(set(names)) < len(names):
-            raise source.bad("has two columns of one name: give each its own")
+            again = next(name for name in names if names.count(name) > 1)
+            text = f"has two columns called '{again[:SHOWN]}'"
+            raise source.bad(f"{text}: give each its own name, and delete lines before the table")
         if begin >= len(self._data):
             raise source.bad("has no rows of numbers")
         self._line = self._data.count(b"\n", 0, begin) + 1  # of the first row

@@ -15,6 +15,7 @@ from pecli.formats import open_table
 from pecli.formats.paths import files_of
 from pecli.judge.compare import compare
 from pecli.numbers.positions import Positions
+from pecli.spec.catalogue import CATALOGUE
 from pecli.spec.recipe import Recipe, join_recipe, split_recipe
 from pecli.spec.tabular import Tabular
 from pecli.tables.comparison import Comparison, Progress
@@ -107,6 +108,10 @@ def verify(
         If neither is known.
     """
     text = recipe or table.recipe
+    if recipe is not None and tolerance is not None and tolerance.decimals is not None and "dtype=" not in recipe:
+        name, colon, _ = recipe.partition(":")
+        if name in CATALOGUE:  # values are printed from real ones
+            recipe = text = f"{recipe}{',' if colon else ':'}dtype=float64"
     if text is None:
         rule = f"holds no recipe: give it, as in pecli verify {path} RECIPE, or find it with pecli identify {path}"
         raise BadFile(path, rule)

@@ -94,6 +94,10 @@ class Cycle(NamedTuple):
     @property
     def hold(self) -> str:
         """For how many rows each step is held, in words."""
+        ahead = np.angle(self.points[1:] * self.points[:-1].conj())
+        moved = np.abs(ahead[np.abs(ahead) > 4 * self.gap])
+        if (np.abs(moved - self.step) > 4 * self.gap).mean() > 1 - MIN_EVEN:
+            return f", and {self.along}s are in no regular order"
         starts = 1 + np.flatnonzero(np.abs(self.points[1:] - self.points[:-1]) > 4 * self.gap)
         many = {*np.diff(starts).tolist()}
         return f" of {many.pop()} {self.along}s" if len(many) == 1 else f" of several {self.along}s"

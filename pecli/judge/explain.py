@@ -58,6 +58,7 @@ from pecli.judge.transforms import (
     MAX_LONE_VALUES,
     added_positions,
     colliding,
+    few_cells,
     gathered,
     moved_coordinates,
     one_row,
@@ -125,6 +126,8 @@ def explain(actual: Tabular, expected: Tabular, found: Comparison) -> list[Findi
             return apart
         if is_still(actual) and not is_still(expected) and any(array.rows > 1 for array in actual.arrays):
             return [Finding("frequency", STILL)]
+        if isinstance(expected, Table) and (cells := few_cells(matched_views(actual, expected))):
+            return cells
         of_floats = [any(one.dtype in GRIDS for one in table.arrays) for table in (actual, expected)]
         if of_floats == [False, True] and (bits := _as_bits(actual, expected)):
             return bits
@@ -373,7 +376,7 @@ def resemblance(actual: Tabular, expected: Table, *, is_near: bool = False) -> l
         if not found.arrays or found.equal:
             return None if found.equal else []
         pairs = matched_views(actual, expected)
-        findings = _described(actual, expected, found) or _described_printed(actual, expected)
+        findings = few_cells(pairs) or _described(actual, expected, found) or _described_printed(actual, expected)
         findings = findings or _resized(pairs, expected) or located(pairs)
         allowed = {"offset"} if all("int" in left.dtype for left, _ in pairs) else set()  # which no chance adds to all
         allowed |= {"frequency"} if is_near else set()

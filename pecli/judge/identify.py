@@ -49,6 +49,7 @@ from pecli.judge.rows import floats as read_floats
 from pecli.judge.signal import Measured, follows_waves, lone_readings, measured_readings, wave_groups, wrapped
 from pecli.numbers.blocks import in_blocks
 from pecli.numbers.decimals import digits as digits_of
+from pecli.numbers.decimals import number_text
 from pecli.numbers.positions import Positions
 from pecli.numbers.printing import limit, percent
 from pecli.numbers.rounding import Floats, Integers, floats
@@ -104,6 +105,8 @@ MAX_VALUES = 1 << 20
 FITTED = re.compile(",(step|factor)=")
 # The coarse type of a recipe, and notes about it.
 DTYPE = re.compile(",dtype=[a-z0-9]+")
+# Usual bases that are tried in place of any other, and the first position of a printed table that nobody has.
+MAX_PLAIN, FAR_START = 3, re.compile(",start=-?[0-9]{6}")
 # Digits of a base that the first columns of a wider table with a usual base have.
 FITTED_DIGITS = 6
 WITHIN = re.compile(
@@ -137,6 +140,7 @@ def identify_digits(table: Tabular) -> Identification | None:
     hiding = [kind for kind, least in HIDING.items() if digits >= least and EPSILON[kind] > EPSILON[stored]]
     hidden = [_identified(InMemory({name: v.astype(kind) for name, v in arrays.items()})) for kind in hiding[::-1]]
     own = [_without_type(one) for one in hidden if one.recipe or one.nearest]
+    own = [one for one in own if not FAR_START.search(one.recipe or "")]
     if sum(math.prod(a.row_shape) for a in chosen) == 2:  # of a single pair, few digits fit many recipes
         own = [one for one in own if not FITTED.search(one.recipe or "")]
     found = [near for one in own if _base_digits(one.recipe) != FITTED_DIGITS for near in _with_usual_base(one)]
@@ -170,12 +174,18 @@ def identify_digits(table: Tabular) -> Identification | None:
 
 
 def _with_usual_base(found: Identification) -> Iterator[Identification]:
-    """Yield an identification with each usual base near its own, which few digits do not tell apart, and as it is."""
+    """Yield an identification with plain bases, which few digits may not tell apart, and as it is."""
+    for usual in PUBLISHED_BASES[:MAX_PLAIN] if ",base=" in (found.recipe or "") else ():
+        keys = f",base={usual}" * (usual != PUBLISHED_BASES[0])
+        yield replace(found, recipe=re.sub(",shift=[^,]+", "", re.sub(",base=[^,]+", keys, found.recipe or "")))
     base = float(split_recipe(found.recipe or "")[1].get("base", 10000))
     for usual in PUBLISHED_BASES:
         if 0 < abs(base / float(usual) - 1) < MAX_NEAR_BASE:
             keys = f",base={usual}" * (usual != PUBLISHED_BASES[0])
             yield replace(found, recipe=re.sub(",base=[^,]+", keys, found.recipe or ""))
+    for count in (1, 2) if base > 1 else ():
+        shorter = number_text(Decimal(f"{base:.{count}g}"))
+        yield replace(found, recipe=re.sub(",base=[^,]+", f",base={shorter}", found.recipe or ""))
     yield found
 
 

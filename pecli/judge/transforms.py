@@ -8,7 +8,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from pecli.judge.description import harmless
+from pecli.formats.decimals import digits_text, printed_digits
+from pecli.judge.description import harmless, value_texts
 from pecli.judge.frequencies import MAX_REPEAT_GAP
 from pecli.judge.identify import identify
 from pecli.judge.planes import EPSILON, Floats, is_large, only_array, rounded
@@ -37,6 +38,8 @@ NORM_EPSILON = 1e-5
 MAX_ANGLE_GAP, MAX_TURN_GAP = 0.01, 0.005
 # Whole turns that an angle may make from a place to the next, unseen.
 MAX_WHOLE_TURNS = 2
+# Values of a printed table whose wrong cells are looked for, and how many these may be.
+MIN_CELLS, MAX_CELLS, MAX_FEW = 20, 1 << 16, 2
 # Fewest rows, or places of a map, that show a constant.
 MIN_PLACES = 8
 # Decimals of printed values that lost their decimal point.
@@ -191,6 +194,27 @@ def unlike_halves(pairs: list[tuple[ArrayView, ArrayView]]) -> Finding | None:
             wrong, other = ("second", "first") if right[0] else ("first", "second")
             return Finding("columns", f"the {text.format(wrong)} does not repeat the {other}, which is right")
     return None
+
+
+def few_cells(pairs: list[tuple[ArrayView, ArrayView]]) -> list[Finding]:
+    """Return which few values of a printed table are wrong, where all others are right to its decimals; else []."""
+    if len(pairs) != 1 or pairs[0][0].plain_shape != pairs[0][1].plain_shape or pairs[0][0].dtype not in EPSILON:
+        return []
+    (left, right), name = pairs[0], pairs[0][0].name
+    if not MIN_CELLS <= left.rows * left.row_size <= MAX_CELLS:
+        return []
+    y, x = (read_floats(view, 0, view.rows) for view in (left, right))
+    printed = printed_digits(y, EPSILON[left.dtype])
+    if printed is None or printed[1]:
+        return []
+    half = 0.5 * 0.1 ** printed[0] * (1 + MAX_FIRST_GAP) + EPSILON[left.dtype]
+    wrong = np.argwhere(~(np.abs(y - x) <= half))
+    if len(wrong) > MAX_FEW:
+        return []
+    text = f"all {'others' if len(wrong) else 'values'} are right, rounded to {digits_text(*printed)}"
+    want = np.round(x, printed[0])
+    cells = [(f"{name}[{r}, {c}]", float(y[r, c]), float(want[r, c]), left.dtype) for r, c in wrong]
+    return [*(Finding("value", one) for one in value_texts(cells)), Finding("decimals", text)]
 
 
 def moved_coordinates(pairs: list[tuple[ArrayView, ArrayView]]) -> Finding | None:

@@ -722,3 +722,51 @@ def test_odd_arrays_get_an_answer(ask, one, other):
     np.save("other.npy", other)
     for command in (("identify", "one.npy"), ("compare", "one.npy", "other.npy"), ("compare", "one.npy", "rope:dim=8")):
         assert ask(*command).never("gathered", "positions run").status < 3
+
+
+@pytest.mark.parametrize("error", [0.003, 0.01, 0.02])
+def test_one_wrong_cell_of_a_printed_sheet_is_told(ask, error):
+    sheet = np.round(sinusoid(10, 6), 3)
+    sheet[1, 0] += error
+    np.savetxt("sheet.csv", sheet, "%.3f", delimiter=",")
+    cell = f"array[1, 0] is {0.841 + error:.3f}".rstrip("0") + ", expected 0.841"
+    ask("verify", "sheet.csv", "sinusoidal:dim=6").ends(1).says(
+        f"different: {cell}", "all others are right, rounded to 3"
+    )
+    ask("identify", "sheet.csv").says(f"nearly sinusoidal:dim=6: {cell}").never("constant", "cyclic", "longrope")
+
+
+def test_a_right_sheet_is_verified_by_its_digits(ask):
+    angles = np.outer(np.arange(10), 1e4 ** (-np.arange(0, 8, 2) / 8))
+    sheet = np.stack([np.sin(angles), np.cos(angles)], -1).reshape(10, 8)
+    np.savetxt("sheet.csv", sheet, "%.4f", delimiter=",")
+    ask("verify", "sheet.csv", "sinusoidal:dim=8", "--digits", "4").ends(0).says(
+        "verified", "within 4 printed decimals"
+    )
+    ask("verify", "sheet.csv", "sinusoidal:dim=8,base=1000", "--digits", "4").ends(1).says("base 10000 where 1000")
+
+
+@pytest.mark.parametrize(("rows", "start", "base"), [(10, 1, 1e4), (12, 1, 1e4), (9, 0, 500), (5, 0, 2000)])
+def test_few_printed_rows_have_the_plain_base_that_gives_them(ask, rows, start, base):
+    w = base ** (-np.arange(0, 6, 2) / 6)
+    angles = np.outer(np.arange(start, start + rows), w)
+    np.savetxt("t.csv", np.stack([np.sin(angles), np.cos(angles)], -1).reshape(rows, 6), "%.4f", delimiter=",")
+    keys = f",base={base:g}" * (base != 1e4) + f",len={rows}" + f",start={start}" * start
+    ask("identify", "t.csv").says(f"sinusoidal:dim=6{keys} (sure: 4 decimals)")
+
+
+@pytest.mark.parametrize("separator", [";", "\t"])
+@pytest.mark.parametrize("header", [True, False])
+def test_decimal_commas_are_read_between_semicolons_and_tabs(ask, separator, header):
+    rows = [[str(k), *(f"{v:.4f}".replace(".", ",") for v in row)] for k, row in enumerate(sinusoid(12, 6))]
+    rows = [["Pos", *(f"d{k}" for k in range(6))]] * header + rows
+    Path("t.csv").write_text("\n".join(map(separator.join, rows)) + "\n")
+    ask("identify", "t.csv").says("sinusoidal:dim=6,len=12 (sure: 4 decimals)")
+
+
+def test_a_minus_of_a_word_processor_is_read(ask):
+    text = "\n".join(",".join(f"{v:.4f}".replace("-", "\N{MINUS SIGN}") for v in row) for row in sinusoid(12, 6))
+    Path("t.csv").write_text(text)
+    ask("identify", "t.csv").says("sinusoidal:dim=6,len=12 (sure: 4 decimals)")
+    Path("latin.csv").write_bytes("Größe;a\n1;2\n".encode("cp1252"))
+    assert "is text that is not in UTF-8" in ask("identify", "latin.csv").ends(2).err
