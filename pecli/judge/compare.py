@@ -394,7 +394,7 @@ def _each_alone(table: Tabular) -> tuple[str, ...]:
 def _recipe_of_half(table: Tabular) -> str | None:
     """Return the recipe of the last or the first half of the rows, such as those behind padding, from position 0."""
     from pecli.judge.description import ANGLES
-    from pecli.judge.identify import MIN_SURE_ROWS, identify
+    from pecli.judge.identify import MIN_SURE_ROWS, identify_waves
     from pecli.judge.planes import is_large
 
     if (
@@ -408,9 +408,8 @@ def _recipe_of_half(table: Tabular) -> str | None:
     if whole := _recipe_of_first_columns(rows):
         return whole
     for half in (1, 0):
-        own = identify(InMemory({name: np.array_split(values, 2)[half] for name, values in rows.items()}))
-        of_waves = own.recipe and CATALOGUE[split_recipe(own.recipe)[0]].declares("identify_waves")
-        if own.confidence == "sure" and own.recipe and of_waves and ANGLES not in own.notes:
+        own = identify_waves(InMemory({name: np.array_split(values, 2)[half] for name, values in rows.items()}))
+        if own is not None and own.confidence == "sure" and own.recipe and ANGLES not in own.notes:
             return re.sub(",(len|start)=[^,]+", "", own.recipe)
     return None
 

@@ -811,7 +811,7 @@ def _positions(name: waves.WaveName, want: Expected) -> Iterator[Finding]:
             length = "the number of rows" if over == count else "the last row's number"
             text = f"positions are divided by {over}, {length}: step 1/{over} where {own} was expected"
         else:
-            back = " and backward" * (ratio < 0)
+            back = " and backward" * (ratio < 0 < want.step)
             step = fraction_text(abs(name.step) if back else name.step)
             text = f"positions advance by {step}{back} where {own} was expected (step {fraction_text(name.step)})"
         yield Finding("step", text)

@@ -47,7 +47,18 @@ from pecli.judge.grid_differences import grid_differences
 from pecli.judge.identify import HIDING, MAX_LONE_GAP, PAIRS, at_positions, identify, matched_positions
 from pecli.judge.interpolation import MAX_WEIGHTS, interpolated
 from pecli.judge.located import MAX_REST_SHARE, MAX_SINGLE, VAGUE, ArrayPair, located, place
-from pecli.judge.noise import ALL, MAX_SLIGHT, STILL, TRAINED, is_still, is_trained, noise, random_parts, random_words
+from pecli.judge.noise import (
+    ALL,
+    MAX_SLIGHT,
+    STILL,
+    TRAINED,
+    is_still,
+    is_trained,
+    noise,
+    random_parts,
+    random_words,
+    unrelated,
+)
 from pecli.judge.orders import MAX_PARTS, gaps, numbered, numbered_are, span
 from pecli.judge.planes import EPSILON, Floats, effective_dtype, is_large, rounded, unit
 from pecli.judge.rows import floats as read_floats
@@ -60,7 +71,9 @@ from pecli.judge.transforms import (
     colliding,
     few_cells,
     gathered,
+    left_padding,
     moved_coordinates,
+    of_one_matrix,
     one_row,
     remade,
     reordered,
@@ -102,7 +115,7 @@ def explain(actual: Tabular, expected: Tabular, found: Comparison) -> list[Findi
         left, right = _differing(actual, expected, found)
         if (len(left.arrays), len(right.arrays)) != (len(actual.arrays), len(expected.arrays)):
             few, name = explain(left, right, compare_tables(left, right, found.tolerance)), left.arrays[0].name
-            if {one.kind for one in few} <= {*VAGUE} and (own := _of_a_matrix(actual, expected)):
+            if {one.kind for one in few} <= {*VAGUE} and (own := of_one_matrix(actual, expected)):
                 return own
             alone = len(left.arrays) == 1 < len(found.arrays)  # and the others are equal
             return [one if name in one.text or not alone else one._replace(text=f"{name}: {one.text}") for one in few]
@@ -187,6 +200,8 @@ def _of_two_files(
         return [*findings, Finding("expected", f"the expected values are {named.values}")]
     of_pairs = any(text.startswith(PAIRS) for text in named.measured)
     findings = _located(actual, expected, tensors=named.recipe is None and not of_pairs)
+    if named.recipe is None and not of_pairs and {one.kind for one in findings} <= {"place"}:
+        findings[:0] = [one for one in [unrelated(matched_views(actual, expected))] if one is not None]
     if findings and findings[0].kind == "identity" and named.confidence == "sure":
         findings.insert(1, Finding("expected", f"the expected values are {named.values}"))
     return findings
@@ -249,13 +264,6 @@ def beyond_tolerance(actual: Tabular, expected: Tabular, found: Comparison) -> l
         wrong = found.tolerance.exceeded(y, x, off, off / unit(x, kind) if kind in GRIDS else None)
         both.append((with_rows(replace(left, dtype="float64"), np.where(wrong, y, x)), right))
     return located(both)
-
-
-def _of_a_matrix(actual: Tabular, expected: Tabular) -> list[Finding]:
-    """Return how Fourier features differ, where the matrix B is the same in both files; else []."""
-    have, want = identify(actual), identify(expected)
-    _, is_near, text = have.unknown.partition(f"nearly {want.recipe}: ")
-    return [Finding("value", text), Finding("expected", f"the expected values are {want.values}")] if is_near else []
 
 
 # Layouts of cosines and sines in two arrays.
@@ -541,7 +549,7 @@ def _copies(actual: Tabular, expected: Tabular, tolerance: Tolerance) -> list[Fi
         return [*found[:where], repeated, *(one.without_option for one in found[where:])]
     causes = dict[str, list[int]]()
     for k in np.flatnonzero(~np.array(right)).tolist():
-        pad = _left_padding(copies[k], copies[common])
+        pad = left_padding(copies[k], copies[common])
         for one in why(k)[:1]:
             text = ": ".join([f"left padding by {pad}"] * (pad > 0) + [one.text] * (not pad or one.kind != "place"))
             causes.setdefault(text, []).append(k)
@@ -559,16 +567,11 @@ def _copied(actual: Tabular, others: Sequence[Tabular], tolerance: Tolerance) ->
         return []
     compared = compare_tables(actual, others[0], tolerance)
     findings = [] if compared.equal else explain(actual, others[0], compared)
-    text = f"the expected values are {len(others)} equal copies of one table (a batch), the file holds one"
-    return [Finding("copies", text), *(one.without_option for one in findings)]
-
-
-def _left_padding(copy: Tabular, right: Tabular) -> int:
-    """Return after how many rows a copy begins with the rows of the right one; 0 where it does not."""
-    own, other = (np.concatenate([read_floats(view_of(t, a), 0, a.rows) for a in t.arrays], 1) for t in (copy, right))
-    last = int((own[-1:] == other).all(axis=1).argmax())
-    pad = len(own) - 1 - last
-    return pad if last and (own[pad:] == other[: last + 1]).all() else 0
+    many = f"{len(others)} equal copies of one table (a batch)"
+    return [
+        Finding("copies", f"the expected values are {many}, the file holds one"),
+        *(one.without_option for one in findings),
+    ]
 
 
 def _size(table: Tabular) -> int:

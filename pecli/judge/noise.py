@@ -159,6 +159,27 @@ def is_trained(table: Tabular) -> bool:
     return bool(table.arrays) and all(array.name.endswith("weight") for array in table.arrays)
 
 
+# Values that show whether two arrays are related, how many standard errors their correlation may be, and by how much
+# their deviations may differ, relative.
+MIN_RELATED, RELATED_ERRORS, MAX_OTHER_SPREAD = 32, 3, 0.5
+
+
+def unrelated(pairs: list[tuple[ArrayView, ArrayView]]) -> Finding | None:
+    """Return that values have nothing to do with the expected ones, which are spread alike: drawn or trained anew."""
+    for left, right in pairs:
+        size = left.rows * left.row_size
+        if left.plain_shape != right.plain_shape or not MIN_RELATED <= size <= MAX_DRAWN:
+            return None
+        y, x = (read_floats(view, 0, view.rows).ravel() for view in (left, right))
+        if not (np.isfinite(y).all() and np.isfinite(x).all() and y.std() and x.std()):
+            return None
+        related = abs(float(np.corrcoef(y, x)[0, 1])) > RELATED_ERRORS / math.sqrt(size)
+        if related or abs(y.std() / x.std() - 1) > MAX_OTHER_SPREAD:
+            return None
+    text = "the values have nothing to do with the expected ones, though they are spread alike"
+    return Finding("random", f"{text}: another draw or training, most likely") if pairs else None
+
+
 STILL = "every angle is 0: cos is 1 and sin is 0 everywhere, as with frequencies (inv_freq) of 0"
 
 

@@ -22,7 +22,7 @@ from pecli.numbers.printing import limit
 from pecli.numbers.rounding import floats as as_floats
 from pecli.spec.tabular import InMemory, Tabular
 from pecli.tables.comparison import Finding
-from pecli.tables.views import ArrayView
+from pecli.tables.views import ArrayView, view_of
 
 # Values of embeddings to which positions may have been added.
 MAX_ADDED = 1 << 20
@@ -201,7 +201,7 @@ def few_cells(pairs: list[tuple[ArrayView, ArrayView]]) -> list[Finding]:
     if len(pairs) != 1 or pairs[0][0].plain_shape != pairs[0][1].plain_shape or pairs[0][0].dtype not in EPSILON:
         return []
     (left, right), name = pairs[0], pairs[0][0].name
-    if not MIN_CELLS <= left.rows * left.row_size <= MAX_CELLS:
+    if min(left.rows, left.row_size) < 2 or not MIN_CELLS <= left.rows * left.row_size <= MAX_CELLS:
         return []
     y, x = (read_floats(view, 0, view.rows) for view in (left, right))
     printed = printed_digits(y, EPSILON[left.dtype])
@@ -274,6 +274,21 @@ def _advance_ratio(have: NDArray[np.complex128], want: NDArray[np.complex128], a
     whole = other + 2 * np.pi * np.arange(-MAX_WHOLE_TURNS, MAX_WHOLE_TURNS + 1)[:, None]
     off = np.abs(np.exp(1j * ratio * whole) - np.exp(1j * own)).min(axis=0)
     return ratio if off.max() <= 4 * MAX_TURN_GAP * max(1.0, ratio) else 0.0
+
+
+def of_one_matrix(actual: Tabular, expected: Tabular) -> list[Finding]:
+    """Return how Fourier features differ, where the matrix B is the same in both files; else []."""
+    have, want = identify(actual), identify(expected)
+    _, is_near, text = have.unknown.partition(f"nearly {want.recipe}: ")
+    return [Finding("value", text), Finding("expected", f"the expected values are {want.values}")] if is_near else []
+
+
+def left_padding(copy: Tabular, right: Tabular) -> int:
+    """Return after how many rows a copy begins with the rows of the right one; 0 where it does not."""
+    own, other = (np.concatenate([read_floats(view_of(t, a), 0, a.rows) for a in t.arrays], 1) for t in (copy, right))
+    last = int((own[-1:] == other).all(axis=1).argmax())
+    pad = len(own) - 1 - last
+    return pad if last and (own[pad:] == other[: last + 1]).all() else 0
 
 
 MIN_GATHERED = 4  # different entries of a table that a bias shows

@@ -232,7 +232,7 @@ def lengths_of(table: Tabular, family: Family) -> list[int]:
         return [shape[-1] if len(shape) > 1 else 1]
     if family is Family.RELATIVE and any(a.name == "index" for a in table.arrays):
         return [table.array("index").shape[0]]
-    odd = [(shape[0] + 1) // 2] if family is Family.RELATIVE and shape[0] % 2 else []  # a vector for each distance
+    odd = [(shape[0] + 1) // 2] if family is Family.RELATIVE else []  # a vector for each distance
     whole = list(array.shape) or [1]
     while len(whole) > 2 and whole[0] == 1:
         del whole[0]

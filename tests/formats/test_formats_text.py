@@ -179,7 +179,7 @@ def test_csv_rows_are_found_anywhere(tmp_path):
         ("position,pe0\n0,1.0\n1\n", "line 3 has 1 value, and the first line has 2"),
         ("position,pe0\n", "has no rows of numbers"),
         ("# only a comment\n", "has no rows of numbers"),
-        ("a,a\n1,2\n", "two columns of one name"),
+        ("a,a\n1,2\n", "two columns called 'a'"),
         ("a,b\nx,y\n", "holds no array of numbers"),
     ],
 )

@@ -345,7 +345,7 @@ def test_what_is_constant_beyond_a_window_alone_is_no_t5():
         ([[0] * 3 + [1] * 30 + [0] * 2], "the first 3 and the last 2 of 35 keys"),
         (
             [[1] * 50, [0] * 20 + [1] * 30, [1] * 10 + [0] * 40],
-            "the first 20 of 50 keys in copy 1 of 3, the last 40 of 50 keys in copy 2 of 3",
+            "the first 20 of 50 keys of batch index 1, the last 40 of 50 keys of batch index 2",
         ),
     ],
 )

@@ -770,3 +770,28 @@ def test_a_minus_of_a_word_processor_is_read(ask):
     ask("identify", "t.csv").says("sinusoidal:dim=6,len=12 (sure: 4 decimals)")
     Path("latin.csv").write_bytes("Größe;a\n1;2\n".encode("cp1252"))
     assert "is text that is not in UTF-8" in ask("identify", "latin.csv").ends(2).err
+
+
+def test_reversed_distances_are_as_many_as_expected(ask):
+    angles = np.outer(np.arange(-29, 31), 1e4 ** (-np.arange(0, 64, 2) / 64))
+    np.save("r.npy", np.concatenate([np.sin(angles), np.cos(angles)], 1).astype("float32"))
+    said = ask("compare", "r.npy", "transformer-xl:dim=64,convention=xlnet").ends(1).never("60 rows where")
+    said.says("the rows are reversed: the last one stands first")
+
+
+def test_another_draw_has_nothing_to_do_with_the_expected_one(ask):
+    for seed in (1, 2):
+        np.save(f"draw{seed}.npy", np.random.default_rng(seed).normal(size=(2, 128)).astype("float32"))
+    said = "the values have nothing to do with the expected ones, though they are spread alike: another draw"
+    ask("compare", "draw1.npy", "draw2.npy").ends(1).says(f"different: {said}")
+
+
+def test_a_bias_in_bfloat16_is_not_harmless_far_away(ask):
+    positions, slopes = np.arange(1024, dtype="float32"), (2.0 ** (-np.arange(1, 17) / 2)).astype("float32")
+
+    def bf16(values):
+        return (values.astype("float32").view("u4") + 0x7FFF + (values.view("u4") >> 16 & 1) & 0xFFFF0000).view("f4")
+
+    np.save("bias.npy", bf16(bf16(slopes)[:, None, None] * bf16(positions)[None, None]))
+    said = ask("compare", "bias.npy", "alibi:heads=16,convention=bloom").ends(1).never("harmless")
+    said.says("bfloat16 values where float32 was expected", "which a softmax shows")

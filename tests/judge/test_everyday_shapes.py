@@ -379,10 +379,10 @@ def test_a_padded_batch_of_bloom_is_told_beside_one_without_padding(ask):
     np.save("padded.npy", padded.astype("float32"))
     np.save("plain.npy", plain.astype("float32"))
     ask("identify", "padded.npy").says(
-        "nearly alibi:heads=8", "padding at position 0: the first 9 of 40 keys in copy 0 of 2"
+        "nearly alibi:heads=8", "padding at position 0: the first 9 of 40 keys of batch index 0"
     )
     ask("compare", "padded.npy", "plain.npy").ends(1).says(
-        "different: padding at position 0: the first 9 of 40 keys in copy 0 of 2"
+        "different: padding at position 0: the first 9 of 40 keys of batch index 0"
     )
 
 

@@ -114,7 +114,7 @@ def _padded(profile: Profile) -> tuple[Floats, Integers, tuple[str, ...]] | None
     for copy in padded.tolist():
         first, last = int(firsts[copy * heads]) - 1, profile.keys - 1 - int(np.flatnonzero(positions[copy * heads])[-1])
         sides = " and ".join(f"the {side} {count}" for side, count in (("first", first), ("last", last)) if count)
-        places.append(f"{sides} of {profile.keys} keys" + f" in copy {copy} of {len(copies)}" * (len(copies) > 1))
+        places.append(f"{sides} of {profile.keys} keys" + f" of batch index {copy}" * (len(copies) > 1))
     more = f", and {len(places) - MAX_PADDED} more copies" * (len(places) > MAX_PADDED)
     text = f"padding at position 0: {', '.join(places[:MAX_PADDED])}{more}"
     return slopes[:heads], positions[::heads], (text,)
