@@ -115,7 +115,7 @@ def explain(actual: Tabular, expected: Tabular, found: Comparison) -> list[Findi
         left, right = _differing(actual, expected, found)
         if (len(left.arrays), len(right.arrays)) != (len(actual.arrays), len(expected.arrays)):
             few, name = explain(left, right, compare_tables(left, right, found.tolerance)), left.arrays[0].name
-            if {one.kind for one in few} <= {*VAGUE} and (own := of_one_matrix(actual, expected)):
+            if {one.kind for one in few} <= {*VAGUE, "random"} and (own := of_one_matrix(actual, expected)):
                 return own
             alone = len(left.arrays) == 1 < len(found.arrays)  # and the others are equal
             return [one if name in one.text or not alone else one._replace(text=f"{name}: {one.text}") for one in few]

@@ -174,7 +174,8 @@ def unrelated(pairs: list[tuple[ArrayView, ArrayView]]) -> Finding | None:
         if not (np.isfinite(y).all() and np.isfinite(x).all() and y.std() and x.std()):
             return None
         related = abs(float(np.corrcoef(y, x)[0, 1])) > RELATED_ERRORS / math.sqrt(size)
-        if related or abs(y.std() / x.std() - 1) > MAX_OTHER_SPREAD:
+        waves = any((((v - v.mean()) / v.std()) ** 4).mean() < MIN_KURTOSIS for v in (y, x))  # of other frequencies
+        if related or waves or abs(y.std() / x.std() - 1) > MAX_OTHER_SPREAD:
             return None
     text = "the values have nothing to do with the expected ones, though they are spread alike"
     return Finding("random", f"{text}: another draw or training, most likely") if pairs else None
