@@ -133,9 +133,10 @@ class CsvTable(BatchTable):
             names = [f"array{index}" for index in range(len(names))]
         if len(names) > MAX_ARRAYS:
             raise source.bad(f"has {len(names):,} columns, and {MAX_ARRAYS:,} are the most")
-        below = source.decoded(self._data[begin : begin + BLOCK].partition(b"\n")[0]) if named else ""
-        if (wrong := _not_numbers(names)) and _not_numbers(self._header(below, separator)):
-            raise source.bad(wrong)
+        if wrong := _not_numbers(names):
+            below = self._data[begin : begin + BLOCK].partition(b"\n")[0].decode(errors="replace")
+            if _not_numbers(self._header(below, separator)):
+                raise source.bad(wrong)
         if len(set(names)) < len(names):
             again = next(name for name in names if names.count(name) > 1)
             text = f"has two columns called '{again[:SHOWN]}'"

@@ -171,21 +171,20 @@ def _harmless(
         yield Finding("rounding", f"the values are rounded to {kind}")
     elif found.max_ulp:
         how = f"{found.arithmetic} rounding" if kind == want else f"{kind} values where {want} was expected"
-        one = _rounded(how, found, compared)
-        far = kind != want and compared is not None and compared.total.max_abs > MAX_HARMLESS
-        yield Finding("type", one.text.replace(": harmless;", ", which a softmax shows;")) if far else one
+        shown = kind != want and compared is not None and compared.total.max_abs > MAX_UNSEEN
+        yield _rounded(how, found, compared, ", which a softmax shows" if shown else ": harmless")
 
 
 # Largest rounding of a bias that a softmax hardly shows.
-MAX_HARMLESS = 0.05
+MAX_UNSEEN = 0.05
 
 
-def _rounded(how: str, found: biases.Fit, compared: Comparison | None) -> Finding:
+def _rounded(how: str, found: biases.Fit, compared: Comparison | None, harm: str = ": harmless") -> Finding:
     """Return a rounding as the comparison has it, or as the fit; without a comparison it is that of the rest."""
     if compared is None:
         return Finding("rounding", f"besides, {how}, at most {limit(found.residual, 2)}")
     if compared.complete and 0 < compared.total.max_abs < math.inf:
-        return harmless(how, compared.total.max_abs, compared.total.max_ulp)
+        return harmless(how, compared.total.max_abs, compared.total.max_ulp, harm)
     return harmless(how, found.residual, math.ceil(found.max_ulp))
 
 

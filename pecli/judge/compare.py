@@ -129,10 +129,10 @@ def identified(table: Tabular, positions: Floats | None = None) -> Identificatio
 def _reasons(table: Tabular, found: Identification) -> Iterator[str]:
     """Yield why an unknown table is none: what each of two arrays is, or how it differs from a recipe like it."""
     from pecli.judge.cycles import cyclic
-    from pecli.judge.description import repeated_rows
+    from pecli.judge.description import STILL, is_still, repeated_rows
     from pecli.judge.identify import MIN_EXPLAINED_NEAREST
     from pecli.judge.located import VAGUE
-    from pecli.judge.noise import STILL, TRAINED, is_still, is_trained, random_parts, random_words
+    from pecli.judge.noise import TRAINED, is_trained, random_parts, random_words
     from pecli.judge.planes import few_values, is_cube, is_large
     from pecli.tables.alignment import table_like
     from pecli.tables.sources import read_source
@@ -353,8 +353,7 @@ def _among_weights(table: Tabular) -> Identification | None:
     named = ", ".join(map(repr, found.arrays))
     is_named = any(note.startswith("this describes") for note in found.notes)
     notes = [*notes, *found.notes] if is_named else [f"this describes {named}", *notes, *found.notes]
-    likely = "likely" if view.unlike else found.confidence
-    return replace(found, confidence=likely, notes=tuple(notes))
+    return replace(found, confidence="likely" if view.unlike else found.confidence, notes=tuple(notes))
 
 
 MAX_POSITIONAL = 8  # arrays of a model that are looked at one by one

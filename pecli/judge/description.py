@@ -12,13 +12,17 @@ from numpy.typing import NDArray
 
 from pecli.judge.orders import column_word, numbered, numbered_are
 from pecli.judge.planes import Floats, Integers, Plane, planes_of, sample_rows
+from pecli.judge.rows import floats as read_floats
 from pecli.numbers.decimals import shorten
 from pecli.numbers.dtypes import REAL
 from pecli.numbers.printing import at_least, figure, limit, shortest_text
+from pecli.numbers.rounding import floats
 from pecli.spec.declaration import Encoding
 from pecli.spec.hooks import parameter_text
 from pecli.spec.tabular import Tabular
 from pecli.tables.comparison import Finding
+from pecli.tables.layouts import cosines_and_sines
+from pecli.tables.views import view_of
 
 # Values that are shown with the expected ones; the others are counted.
 MAX_SINGLES = 8
@@ -67,12 +71,12 @@ def value_texts(values: Sequence[tuple[str, float, float, str]]) -> list[str]:
     return [f"{len(gaps)} values are NaN: {', '.join(gaps[:-1])} and {gaps[-1]}", *others]
 
 
-def harmless(how: str, most: float, ulp: int) -> Finding:
-    """Return the finding on a rounding, with the tolerance that accepts it."""
+def harmless(how: str, most: float, ulp: int, harm: str = ": harmless") -> Finding:
+    """Return the finding on a rounding, with the tolerance that accepts it; `harm` says whether it does any."""
     few = 0 < ulp <= MAX_ULP_NAMED
     size, option = (f"{ulp} ulp and {limit(most, 2)}", f"--ulp {ulp} or ") if few else (limit(most, 2), "")
     accepts = f"{option}--atol {at_least(most * (1 + 2.0**-26), 1)} accepts it"
-    return Finding("rounding", f"{how}, at most {size}: harmless; {accepts}")
+    return Finding("rounding" if harm == ": harmless" else "type", f"{how}, at most {size}{harm}; {accepts}")
 
 
 def is_rounding(largest: float, residual: float) -> bool:
@@ -285,7 +289,7 @@ class Identification:
         return shorten(self.recipe or "", MAX_RECIPE)
 
     @property
-    def values(self) -> str:
+    def values_text(self) -> str:
         """Whose values they are, for a sentence: the recipe's, slopes of some heads, or trained numbers by an index."""
         if self.equal is None and "form=index" in self.short:
             return f"trained numbers, by the index of {self.short}"
@@ -335,6 +339,19 @@ def _is_orthonormal(values: Floats) -> bool:
     if not len(values) > values.shape[1] > 1:
         return False
     return bool(np.abs(values.T @ values - np.eye(values.shape[1])).max() < MAX_NORM_GAP)
+
+
+STILL = "every angle is 0: cos is 1 and sin is 0 everywhere, as with frequencies (inv_freq) of 0"
+
+
+def is_still(table: Tabular) -> bool:
+    """Whether cosines are 1 and sines 0 in a table of some of them."""
+    pair = [table.array(name) for name in cosines_and_sines([array.name for array in table.arrays])]
+    first = [read_floats(view_of(table, array), 0, min(2, array.rows)) for array in pair]  # the others may cost time
+    if not first or (first[0] != 1).any() or first[1].any() or first[0].size < 2:
+        return False
+    cos, sin = (floats(table.read(array.name), array.dtype) for array in pair)
+    return bool((cos == 1).all() and not sin.any())
 
 
 def statistics_of(table: Tabular) -> tuple[str, ...]:

@@ -440,11 +440,8 @@ def _candidates(measured: Measured, want: Expected) -> Iterator[tuple[Named, lis
     """Yield the expected parameters, then declared mistakes, as far as the measured frequencies allow them."""
     pairs, base = measured.pairs, _structured(want, measured.pairs)
     w = want.named.frequencies
-    first = (
-        int(np.abs(w[: len(w) - pairs.count + 1] * float(want.step) - pairs.steps[0]).argmin())
-        if len(w) > pairs.count
-        else 0
-    )
+    firsts = w[: max(1, len(w) - pairs.count + 1)] * float(want.step)  # of as many pairs as there are
+    first = int(np.abs(firsts - pairs.steps[0]).argmin())
     part, gone = w[first : first + pairs.count], np.delete(np.arange(len(w)), np.s_[first : first + pairs.count])
     if len(gone) and _fits(pairs, part, want.step):
         word = "column" if measured.reading.layout == "split" else "pair"

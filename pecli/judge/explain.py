@@ -20,10 +20,12 @@ from pecli.judge.cycles import cycle_differences, cyclic
 from pecli.judge.description import (
     COPIES,
     ORTHONORMAL,
+    STILL,
     Identification,
     factor_text,
     harmless,
     is_orthonormal,
+    is_still,
     parameter_texts,
 )
 from pecli.judge.difference import (
@@ -47,18 +49,7 @@ from pecli.judge.grid_differences import grid_differences
 from pecli.judge.identify import HIDING, MAX_LONE_GAP, PAIRS, at_positions, identify, matched_positions
 from pecli.judge.interpolation import MAX_WEIGHTS, interpolated
 from pecli.judge.located import MAX_REST_SHARE, MAX_SINGLE, VAGUE, ArrayPair, located, place
-from pecli.judge.noise import (
-    ALL,
-    MAX_SLIGHT,
-    STILL,
-    TRAINED,
-    is_still,
-    is_trained,
-    noise,
-    random_parts,
-    random_words,
-    unrelated,
-)
+from pecli.judge.noise import ALL, MAX_SLIGHT, TRAINED, is_trained, noise, random_parts, random_words, unrelated
 from pecli.judge.orders import MAX_PARTS, gaps, numbered, numbered_are, span
 from pecli.judge.planes import EPSILON, Floats, effective_dtype, is_large, rounded, unit
 from pecli.judge.rows import floats as read_floats
@@ -133,14 +124,10 @@ def explain(actual: Tabular, expected: Tabular, found: Comparison) -> list[Findi
             return [Finding("random", random_words(ALL)), *places]
         if row := _lone_row(actual, expected):
             return row
-        if isinstance(expected, Table) and (exchanged := _exchanged_sides(actual, expected)):
-            return exchanged
-        if isinstance(expected, Table) and (apart := _components_apart(actual, expected, found.tolerance)):
-            return apart
+        if isinstance(expected, Table) and (simple := _of_recipe(actual, expected, found.tolerance)):
+            return simple
         if is_still(actual) and not is_still(expected) and any(array.rows > 1 for array in actual.arrays):
             return [Finding("frequency", STILL)]
-        if isinstance(expected, Table) and (cells := few_cells(matched_views(actual, expected))):
-            return cells
         of_floats = [any(one.dtype in GRIDS for one in table.arrays) for table in (actual, expected)]
         if of_floats == [False, True] and (bits := _as_bits(actual, expected)):
             return bits
@@ -184,7 +171,7 @@ def _of_two_files(
     other_types = any(len({*one.dtypes}) > 1 for one in found.arrays)
     narrowed = rounded_values(matched_views(actual, expected)) if other_types else None
     if table is not None and (rounding := narrowed or _phase_rounding(pairs, table, found)) is not None:
-        return [rounding, Finding("expected", f"the expected values are {named.values}")]
+        return [rounding, Finding("expected", f"the expected values are {named.values_text}")]
     own = _located(actual, expected) if trained else []  # the recipe gives the index alone
     if any(one.kind not in ("place", "identity") for one in own):
         return own
@@ -197,13 +184,14 @@ def _of_two_files(
         stored = {one.kind for one in findings} in ({"layout"}, {"layout", "rounding"})
         findings[1:] = [one for one in findings[1:] if one.kind not in ("rounding", "channels")]
         findings += [Finding("rounding", "otherwise they are the same table, within rounding")] * stored
-        return [*findings, Finding("expected", f"the expected values are {named.values}")]
+        return [*findings, Finding("expected", f"the expected values are {named.values_text}")]
     of_pairs = any(text.startswith(PAIRS) for text in named.measured)
     findings = _located(actual, expected, tensors=named.recipe is None and not of_pairs)
-    if named.recipe is None and not of_pairs and {one.kind for one in findings} <= {"place"}:
-        findings[:0] = [one for one in [unrelated(matched_views(actual, expected))] if one is not None]
+    unknown = named.recipe is None and not of_pairs and {one.kind for one in findings} <= {"place"}
+    if unknown and (other := unrelated(matched_views(actual, expected))):
+        return [other, *findings]
     if findings and findings[0].kind == "identity" and named.confidence == "sure":
-        findings.insert(1, Finding("expected", f"the expected values are {named.values}"))
+        findings.insert(1, Finding("expected", f"the expected values are {named.values_text}"))
     return findings
 
 
@@ -410,6 +398,12 @@ def _components_apart(actual: Tabular, table: Table, tolerance: Tolerance) -> li
             findings = [] if nearest.equal else explain(parts, expected, nearest)
             return [Finding("layout", text), *(one.without_option for one in findings)]
     return []
+
+
+def _of_recipe(actual: Tabular, table: Table, tolerance: Tolerance) -> list[Finding]:
+    """Return how a table differs from that of a recipe in its axes alone, or in a few cells; [] where it does not."""
+    axes = _exchanged_sides(actual, table) or _components_apart(actual, table, tolerance)
+    return axes or few_cells(matched_views(actual, table))
 
 
 def _exchanged_sides(actual: Tabular, table: Table) -> list[Finding]:
@@ -766,7 +760,7 @@ def _located(actual: Tabular, expected: Tabular, *, tensors: bool = False) -> li
     for have, gone in (("cosines", "sines"), ("sines", "cosines")):
         if wanted.recipe == own.recipe and f"{have} alone" in own.notes and f"{gone} alone" in wanted.notes:
             return [Finding("exchanged", f"every column holds {have} where {gone} were expected")]
-    what = own.values.removeprefix("those of ")
+    what = own.values_text.removeprefix("those of ")
     return [Finding("identity", f"the file holds other values: {sure}{what}{lone}"), *findings]
 
 
@@ -885,7 +879,7 @@ def _rotated(pairs: list[tuple[ArrayView, ArrayView]]) -> list[Finding]:
     both = zip(pairs, found, strict=True)
     which = ((f"{left.name}: " if left.name != "array" else "", one) for (left, _), own in both for one in own)
     named = [one._replace(text=name + one.text) for name, one in which]
-    return named if len(found) == 1 else [*(one.without_option for one in named)]
+    return named if len(found) == 1 else [one.without_option for one in named]
 
 
 def _padded(actual: Tabular, expected: Table) -> list[Finding]:

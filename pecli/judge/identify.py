@@ -175,17 +175,14 @@ def identify_digits(table: Tabular) -> Identification | None:
 
 def _with_usual_base(found: Identification) -> Iterator[Identification]:
     """Yield an identification with plain bases, which few digits may not tell apart, and as it is."""
-    for usual in PUBLISHED_BASES[:MAX_PLAIN] if ",base=" in (found.recipe or "") else ():
-        keys = f",base={usual}" * (usual != PUBLISHED_BASES[0])
-        yield replace(found, recipe=re.sub(",shift=[^,]+", "", re.sub(",base=[^,]+", keys, found.recipe or "")))
-    base = float(split_recipe(found.recipe or "")[1].get("base", 10000))
-    for usual in PUBLISHED_BASES:
-        if 0 < abs(base / float(usual) - 1) < MAX_NEAR_BASE:
-            keys = f",base={usual}" * (usual != PUBLISHED_BASES[0])
-            yield replace(found, recipe=re.sub(",base=[^,]+", keys, found.recipe or ""))
-    for count in (1, 2) if base > 1 else ():
-        shorter = number_text(Decimal(f"{base:.{count}g}"))
-        yield replace(found, recipe=re.sub(",base=[^,]+", f",base={shorter}", found.recipe or ""))
+    recipe = found.recipe or ""
+    if base := split_recipe(recipe)[1].get("base") if recipe else None:
+        near = [usual for usual in PUBLISHED_BASES if 0 < abs(float(base) / float(usual) - 1) < MAX_NEAR_BASE]
+        shorter = [number_text(Decimal(f"{float(base):.{count}g}")) for count in (1, 2)]
+        plain = re.sub(",shift=[^,]+", "", recipe)
+        for text, other in (*product([plain], PUBLISHED_BASES[:MAX_PLAIN]), *product([recipe], [*near, *shorter])):
+            keys = f",base={other}" * (other != PUBLISHED_BASES[0])
+            yield replace(found, recipe=re.sub(",base=[^,]+", keys, text))
     yield found
 
 

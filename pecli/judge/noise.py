@@ -1,4 +1,4 @@
-"""Numbers without a rule: drawn or trained ones, noise on other values, values rounded to steps, angles all 0."""
+"""Numbers without a rule: drawn or trained ones, noise on other values, and values rounded to steps."""
 
 from __future__ import annotations
 
@@ -9,11 +9,9 @@ import numpy as np
 from pecli.judge.orders import numbered
 from pecli.judge.planes import Floats, Plane, is_zero, planes_of
 from pecli.judge.rows import floats as read_floats
-from pecli.numbers.rounding import floats
 from pecli.spec.tabular import InMemory, Tabular
 from pecli.tables.comparison import Finding
-from pecli.tables.layouts import cosines_and_sines
-from pecli.tables.views import ArrayView, view_of
+from pecli.tables.views import ArrayView
 
 ALL = "the values"
 # Mean correlation of neighbouring rows and columns of random values; a wave's rows have 0.5 and more.
@@ -179,16 +177,3 @@ def unrelated(pairs: list[tuple[ArrayView, ArrayView]]) -> Finding | None:
             return None
     text = "the values have nothing to do with the expected ones, though they are spread alike"
     return Finding("random", f"{text}: another draw or training, most likely") if pairs else None
-
-
-STILL = "every angle is 0: cos is 1 and sin is 0 everywhere, as with frequencies (inv_freq) of 0"
-
-
-def is_still(table: Tabular) -> bool:
-    """Whether cosines are 1 and sines 0 in a table of some of them."""
-    pair = [table.array(name) for name in cosines_and_sines([array.name for array in table.arrays])]
-    first = [read_floats(view_of(table, array), 0, min(2, array.rows)) for array in pair]  # the others may cost time
-    if not first or (first[0] != 1).any() or first[1].any() or first[0].size < 2:
-        return False
-    cos, sin = (floats(table.read(array.name), array.dtype) for array in pair)
-    return bool((cos == 1).all() and not sin.any())

@@ -280,7 +280,9 @@ def of_one_matrix(actual: Tabular, expected: Tabular) -> list[Finding]:
     """Return how Fourier features differ, where the matrix B is the same in both files; else []."""
     have, want = identify(actual), identify(expected)
     _, is_near, text = have.unknown.partition(f"nearly {want.recipe}: ")
-    return [Finding("value", text), Finding("expected", f"the expected values are {want.values}")] if is_near else []
+    return (
+        [Finding("value", text), Finding("expected", f"the expected values are {want.values_text}")] if is_near else []
+    )
 
 
 def left_padding(copy: Tabular, right: Tabular) -> int:

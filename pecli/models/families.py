@@ -204,7 +204,7 @@ def derived_width(keys: Keys, family: ModelFamily, notes: Notes) -> int:
     if width < heads:
         raise keys.bad(f"has hidden_size {width} below num_attention_heads {heads}: a head would have no width")
     if width % heads:
-        notes.warn(f"hidden_size {width} is no multiple of num_attention_heads {heads}, which many models refuse")
+        notes.warn(f"hidden_size {width} is not a multiple of num_attention_heads {heads}, which many models refuse")
     return width // heads
 
 

@@ -294,7 +294,7 @@ def _unread(rope: Rope, of_others: set[str]) -> None:
         rope.notes.warn(f"{rope.where}: {names} {have} no effect, for rope type {rope.kind} does not read {them}")
 
 
-# Keys of scalings of which the first must be less than the second, with their defaults.
+# Two keys of a scaling, the first less than the second, with their defaults.
 IN_ORDER = {("low_freq_factor", "high_freq_factor"): (1, 4), ("beta_slow", "beta_fast"): (1, 32)}
 
 

@@ -232,7 +232,7 @@ def lengths_of(table: Tabular, family: Family) -> list[int]:
         return [shape[-1] if len(shape) > 1 else 1]
     if family is Family.RELATIVE and any(a.name == "index" for a in table.arrays):
         return [table.array("index").shape[0]]
-    odd = [(shape[0] + 1) // 2] if family is Family.RELATIVE else []  # a vector for each distance
+    vectors = [(shape[0] + 1) // 2] if family is Family.RELATIVE else []  # one for each distance
     whole = list(array.shape) or [1]
     while len(whole) > 2 and whole[0] == 1:
         del whole[0]
@@ -240,7 +240,7 @@ def lengths_of(table: Tabular, family: Family) -> list[int]:
     found = [whole[1], *shape[1:2]] if stacked else [whole[0], shape[0]]
     found += [2] if stacked and whole[-1] == 2 else []  # or two rows of pairs
     alone = len(shape) == 1 or shape[1:] == [2]  # the vector of one position, or its pairs
-    return list(dict.fromkeys(max(1, count) for count in [*odd, *found, *([1] if alone else [])]))
+    return list(dict.fromkeys(max(1, count) for count in [*vectors, *found, *([1] if alone else [])]))
 
 
 def positions_of(table: Tabular) -> Positions | None:
@@ -345,8 +345,8 @@ def _some_rows(table: Tabular) -> NDArray[Any]:
 def doubled_layouts(table: Tabular, pairs: int = 0) -> set[str]:
     """Return the layouts in which every column occurs twice, as the columns themselves show; empty for none.
 
-    Of so many expected `pairs`, the columns behind the first half may be cut off, or be more.  Both layouts are
-    returned where all columns are the same, as at position 0.
+    Where `pairs` says how many are expected, the second half of the columns may be cut off, or others may follow it.
+    Both layouts are returned where all columns are the same, as at position 0.
     """
     array = table.arrays[0]
     width = array.shape[-1] if array.shape else 0
@@ -417,7 +417,6 @@ def open_aligned(first: NamedSource, second: NamedSource, length: int) -> tuple[
         one, other = first.open(), second.open()
         if not {array.name for array in one.arrays} & {array.name for array in other.arrays}:
             one, other = positional(one), positional(other)
-        if not {array.name for array in one.arrays} & {array.name for array in other.arrays}:
             one, other = as_one_array(one, _width(other)), as_one_array(other, _width(one))
         take_types((one, other))
         return one, other
@@ -435,7 +434,7 @@ POSITIONAL = re.compile(
 )  # fmt: skip
 PARAMETER = re.compile(r"(^|[._])(weight|bias)$")
 LAYER = re.compile(r"(?<=\.)[0-9]+(?=\.)")
-MAX_LAYER = 1 << 22  # values of an array that is compared with those of the other layers
+LAYER_BYTES = 1 << 20  # of an array that are compared at once with those of another layer
 
 
 class PositionalView(View):
@@ -471,10 +470,12 @@ def positional(table: Tabular) -> Tabular:
 
 
 def _equal(table: Tabular, first: Array, other: Array) -> bool:
-    """Whether two arrays hold the same values; long ones are not read, and are not."""
-    if (first.shape, first.dtype) != (other.shape, other.dtype) or math.prod(first.shape) > MAX_LAYER:
+    """Whether two arrays hold the same bits."""
+    if (first.shape, first.dtype) != (other.shape, other.dtype):
         return False
-    return np.array_equal(table.read(first.name), table.read(other.name))
+    blocks = in_blocks(0, first.rows, max(1, LAYER_BYTES // max(1, first.row_bytes)))
+    reads = ((table.read_rows([a.name], at.start, at.stop)[a.name].tobytes() for a in (first, other)) for at in blocks)
+    return all(one == another for one, another in reads)
 
 
 def _width(table: Tabular) -> int:

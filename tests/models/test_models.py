@@ -582,7 +582,7 @@ def test_a_key_that_stands_twice_is_warned_of(tmp_path):
             },
             "low_freq_factor 4.0 is not below high_freq_factor 1.0",
         ),
-        ({"num_attention_heads": 12}, "hidden_size 512 is no multiple of num_attention_heads 12"),
+        ({"num_attention_heads": 12}, "hidden_size 512 is not a multiple of num_attention_heads 12"),
     ],
 )  # fmt: skip
 def test_numbers_that_make_no_sense_are_warned_of(keys, said):
