@@ -90,7 +90,7 @@ MAX_REASONS, MAX_ARRAYS = 4, 4  # lines of a short report
 MAX_ROUNDING = 0.05  # beyond it, values of other shapes are at other places, and their counts say nothing
 
 
-HARMLESS = ("rounding", "dtype", "expected")  # kinds of findings that tell no fault
+HARMLESS = ("rounding", "dtype", "expected", "labels")  # kinds of findings that tell no fault
 
 Sides = tuple[NamedSource, NamedSource]
 

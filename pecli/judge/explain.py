@@ -47,7 +47,7 @@ from pecli.judge.frequencies import (
 )
 from pecli.judge.grid_differences import grid_differences
 from pecli.judge.identify import HIDING, MAX_LONE_GAP, PAIRS, at_positions, identify, matched_positions
-from pecli.judge.interpolation import MAX_WEIGHTS, interpolated
+from pecli.judge.interpolation import MAX_WEIGHTS, interpolated, resized_otherwise
 from pecli.judge.located import MAX_REST_SHARE, MAX_SINGLE, VAGUE, ArrayPair, located, place
 from pecli.judge.noise import ALL, MAX_SLIGHT, TRAINED, is_trained, noise, random_parts, random_words, unrelated
 from pecli.judge.orders import MAX_PARTS, gaps, numbered, numbered_are, span
@@ -94,7 +94,7 @@ from pecli.tables.views import ArrayView, copies_of, matched_views, pair_views, 
 
 def explain(actual: Tabular, expected: Tabular, found: Comparison) -> list[Finding]:
     """Return why a table differs from the expected one, the cause first."""
-    other = {one.kind for one in found.remarks} - {"arrays", "dtype"}
+    other = {one.kind for one in found.remarks} - {"arrays", "dtype", "labels"}
     if found.arrays and not found.total.beyond and (found.complete or not other):  # at most arrays are missing
         return []
     if found.arrays and not found.total.beyond and (same := _shaped(actual, expected, [])):
@@ -131,7 +131,7 @@ def explain(actual: Tabular, expected: Tabular, found: Comparison) -> list[Findi
         of_floats = [any(one.dtype in GRIDS for one in table.arrays) for table in (actual, expected)]
         if of_floats == [False, True] and (bits := _as_bits(actual, expected)):
             return bits
-        whole = found.complete and {one.kind for one in found.remarks} <= {"arrays"}
+        whole = found.complete and {one.kind for one in found.remarks} <= {"arrays", "labels"}
         pairs = matched_views(actual, expected) if whole else []
         is_rare = found.total.beyond <= MAX_REST_SHARE * found.total.compared
         if pairs and (is_rare or (not is_large(actual) and _begins_alike(pairs))):
@@ -905,6 +905,10 @@ def _resized(pairs: Sequence[tuple[ArrayView, ArrayView]], expected: Tabular) ->
     ((left, right),), tried = pairs, list[tuple[ArrayView, ArrayView]]()
     if left.plain_shape != right.plain_shape:
         tried.append((right, left))
+    elif not isinstance(expected, Table) and {left.dtype, right.dtype} <= {*EPSILON}:
+        y, x = (read_floats(view, 0, view.rows) for view in (left, right))
+        text = resized_otherwise(y, x, max(EPSILON[left.dtype], EPSILON[right.dtype]))
+        return [Finding("resized", text)] if text else []
     elif isinstance(expected, Table) and (keys := expected.source.keys()).get("grid", "").count("x") == 1:
         for side in range(2, min(2 * math.isqrt(left.rows), math.isqrt(MAX_WEIGHTS // left.rows) + 1)):
             recipe = Recipe.bind(expected.source.encoding.name, **{**keys, "grid": f"{side}x{side}"})

@@ -313,11 +313,9 @@ def identify(table: Tabular, positions: Floats | None = None) -> Identification:
                 if rest is not None and (printed := identify_digits(rest)) is not None:
                     found = replace(printed, notes=(*printed.notes, note))
                     break
-        columns = (f"column '{name}'" if name else "first column, without a name," for name in table.row_labels)
-        labels = (f"the {column} labels the rows and was left out" for column in columns)
         named = getattr(table, "names_are_numbers", False)
         names = ("the names of the columns are numbers: a row before the first one, most likely",) * named
-        return _wider(replace(found, notes=(*found.notes, *labels, *names)))
+        return _wider(replace(found, notes=(*found.notes, *table.label_words, *names)))
 
 
 def _identified(table: Tabular, positions: Floats | None = None) -> Identification:

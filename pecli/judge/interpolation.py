@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import product
 from typing import NamedTuple
 
 import numpy as np
@@ -16,6 +17,7 @@ MAX_ASPECT = 4  # of the grid that a table is resized to
 SAMPLE = 8  # rows and columns that a way of interpolation is tried on before it is tried on all
 MAX_WEIGHTS = 1 << 25  # shares of all old rows in all new ones, 256 MiB
 MAX_GAP = 0.02  # of the largest value, in these; bfloat16 leaves 0.004
+MAX_SOURCE_ERRORS = 16  # roundings of its values by which a grid may be off that others of them were enlarged to
 
 Sides = tuple[int, ...]
 
@@ -104,10 +106,45 @@ def _made(table: Floats, way: Interpolation, old: Sides, new: Sides, rows: Integ
 
 def _grids(n: int, count: int) -> Iterator[tuple[int, Sides, Sides]]:
     """Yield how many rows stay, and the sides before and after: of lines, and of squares that become other grids."""
-    yield 0, (n,), (count,)
     for tokens in range(min(MAX_TOKENS + 1, n - 1, count - 1)):
         side, left = math.isqrt(n - tokens), count - tokens
+        yield tokens, (n - tokens,), (left,)
         if side * side == n - tokens and side > 1:
             for height in range(2, left // 2 + 1):
                 if left % height == 0 and height <= MAX_ASPECT * (left // height) <= MAX_ASPECT**2 * height:
                     yield tokens, (side, side), (height, left // height)
+
+
+def resized_otherwise(have: Floats, want: Floats, error: float) -> str:
+    """Return how one square grid was enlarged in two ways, with rows before it that both have; "" where it was not.
+
+    `error` is that of the values' type, relative to the largest.
+    """
+    count, near = len(want), MAX_SOURCE_ERRORS * error * np.abs(want).max(initial=0.0)
+    columns = np.linspace(0, want.shape[1] - 1, min(SAMPLE, want.shape[1])).astype(np.int64)
+    same = int((have != want).any(axis=1).argmax())
+    found = list[tuple[float, str]]()
+    for old, tokens in product(range(2, math.isqrt(count)), range(min(same, MAX_TOKENS) + 1)):
+        for _, sides, new in (one for one in _grids(old * old + tokens, count) if one[0] == tokens and len(one[1]) > 1):
+            for way in WAYS if max(sides) < min(new) else ():
+                shares = [way.weights(old, side) for side in new]
+                source = _source(want[tokens:, columns], new, shares)
+                made = _made(source, way, sides, new, np.arange(count - tokens))
+                if np.abs(made - want[tokens:, columns]).max() > near:
+                    continue
+                whole = np.concatenate([want[:tokens], _source(want[tokens:], new, shares)])
+                tries = ((float(np.abs(other - have).max()), text) for text, other in interpolated(whole, have))
+                also = f", where bi{way.name} was expected"
+                found += [(gap, text.replace("the expected", "the", 1) + also) for gap, text in tries]
+        if found:
+            gap, text = min(found)
+            return text if gap <= MAX_SOURCE_ERRORS * near else ""
+    return ""
+
+
+def _source(table: Floats, sides: Sides, shares: Sequence[Floats]) -> Floats:
+    """Return the grid (rows of it, width) that some shares of its rows and columns made this one of."""
+    grid = table.reshape(*sides, -1)
+    for axis, one in enumerate(shares):
+        grid = np.moveaxis(np.tensordot(np.linalg.pinv(one), grid, (1, axis)), 0, axis)
+    return grid.reshape(-1, table.shape[1])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -95,8 +96,7 @@ def noise(pairs: list[tuple[ArrayView, ArrayView]], most: float = MAX_NOISE) -> 
     if any(pair[0].plain_shape != pair[1].plain_shape or pair[0].row_size > MAX_NOISE_WIDTH for pair in pairs):
         return None
     both = [[read_floats(view, 0, min(view.rows, RANDOM_ROWS)) for view in pair] for pair in pairs]
-    steps = {_quantised(y, x) for y, x in both if y.shape == x.shape}
-    if len(steps) == 1 and (text := steps.pop()):
+    if text := _quantised([one for one in both if one[0].shape == one[1].shape]):
         return Finding("random", text)
     rests = {str(k): y - x for k, (y, x) in enumerate(both) if y.shape == x.shape}
     if not rests or len(rests) < len(pairs) or random_parts(InMemory(rests), drawn=True) != [ALL]:
@@ -114,23 +114,31 @@ def noise(pairs: list[tuple[ArrayView, ArrayView]], most: float = MAX_NOISE) -> 
     return Finding("random", text)
 
 
-def _quantised(actual: Floats, expected: Floats) -> str:
-    """Return how values were rounded to whole multiples of a step of their block, row or array; "" if they were not."""
-    blocks = {k: f"each block of {k} values" for k in (32, 64)} | {
-        actual.shape[1]: "each row",
-        actual.size: "the array",
-    }
-    for size, which in sorted(blocks.items(), reverse=True):  # a step of all rows is one of each row, too
-        if actual.size % size or actual.size < MIN_QUANTISED or size < MIN_LEVELS:
-            continue
-        have, want = (values.reshape(-1, size) for values in (actual, expected))
-        for levels, bits, most in ((127, 8, 0.5), (8, 4, 1.0), (7, 4, 0.5)):  # of -8 .. 7 the largest is cut
-            step = np.abs(have).max(axis=1, keepdims=True) / levels
-            whole = np.abs(have - np.rint(have / np.where(step, step, 1.0)) * step) <= MAX_STEP_GAP * step
-            if whole.all() and (np.abs(have - want) <= (most + MAX_STEP_GAP) * step).all():
-                one = f"{step.item():.4g}" if step.size == 1 else "one step"
-                return f"quantised to {bits} bits: the values of {which} are whole multiples of {one}"
+def _quantised(both: Sequence[Sequence[Floats]]) -> str:
+    """Return how arrays were rounded to whole multiples of a step of their block, row or array; "" of others."""
+    sizes = [{"the array": y.size, "each row": y.shape[1], "each block of 64 values": 64, "each block of 32 values": 32}
+             for y, _ in both]  # fmt: skip
+    for which in sizes[0] if sizes else ():  # a step of all rows is one of each row, too
+        steps = {_step(y, x, size[which]) for (y, x), size in zip(both, sizes, strict=True)}
+        bits = {bits for bits, _ in steps}
+        if len(bits) == 1 and (many := bits.pop()):
+            one = {step for _, step in steps}
+            text = one.pop() if len(one) == 1 else "one step"
+            return f"quantised to {many} bits: the values of {which} are whole multiples of {text}"
     return ""
+
+
+def _step(actual: Floats, expected: Floats, size: int) -> tuple[int, str]:
+    """Return to how many bits blocks of so many values were quantised, and their step; 0 bits where they were not."""
+    if actual.size % size or actual.size < MIN_QUANTISED or size < MIN_LEVELS:
+        return 0, ""
+    have, want = (values.reshape(-1, size) for values in (actual, expected))
+    for levels, bits, most in ((127, 8, 0.5), (8, 4, 1.0), (7, 4, 0.5)):  # of -8 .. 7 the largest is cut
+        step = np.abs(have).max(axis=1, keepdims=True) / levels
+        whole = np.abs(have - np.rint(have / np.where(step, step, 1.0)) * step) <= MAX_STEP_GAP * step
+        if whole.all() and (np.abs(have - want) <= (most + MAX_STEP_GAP) * step).all():
+            return bits, f"{step.item():.4g}" if step.size == 1 else "one step"
+    return 0, ""
 
 
 def _is_random(plane: Plane, *, drawn: bool) -> bool:

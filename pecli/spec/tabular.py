@@ -116,6 +116,12 @@ class Tabular(ABC):
     _indexed: tuple[tuple[Array, ...], dict[str, int]] = (), {}
 
     @property
+    def label_words(self) -> list[str]:
+        """Return what is said of each column that labels the rows."""
+        columns = (f"column '{name}'" if name else "first column, without a name," for name in self.row_labels)
+        return [f"the {column} labels the rows and was left out" for column in columns]
+
+    @property
     def _index_by_name(self) -> dict[str, int]:
         """Index of each array in `arrays`, by name: a file may hold 65,536 of them."""
         found = self._indexed

@@ -230,6 +230,8 @@ def compare_tables(a: Tabular, b: Tabular, tolerance: Tolerance | None = None, p
             found.remark("arrays", f"other layers hold other values: {layers}{more}")
         if many := len(table.other_names):
             found.remark("arrays", f"{many:,} other array{'s' * (many > 1)} not compared", complete=True)
+    for text in dict.fromkeys((*a.label_words, *b.label_words)):
+        found.remark("labels", text, complete=True)
     if not pairs:
         both = f"{_listing(a)} against {_listing(b)}"
         found.remark("arrays", f"no array of one name: {both}; compare one with path::name")

@@ -591,6 +591,15 @@ def test_quantised_values_are_told(ask, size, levels, said):
     ask("compare", "narrow.npy", "full.npy").says("different: quantised to", said)
 
 
+def test_a_cache_quantised_in_blocks_is_told_whatever_its_arrays_share(ask):
+    angles = np.outer(np.arange(512), 1e6 ** (-np.arange(32) / 32)).repeat(2, 0).reshape(512, 64)  # half-split
+    blocks = [part(angles).reshape(-1, 32) for part in (np.cos, np.sin)]
+    steps = [np.float16(np.abs(one).max(axis=1, keepdims=True) / 127).astype(float) for one in blocks]
+    held = [np.rint(b / np.where(s, s, 1)) * s for b, s in zip(blocks, steps, strict=True)]
+    np.savez("cache.npz", **{k: v.reshape(512, 64).astype("f4") for k, v in zip(("cos", "sin"), held, strict=True)})
+    ask("compare", "cache.npz", "rope:dim=64,base=1000000").says("quantised to 8 bits", "each row").never("noise")
+
+
 def test_columns_of_any_names_are_one_table_for_every_command(ask):
     columns("pos,a,b,c,d", sinusoid(30, 4), 5)
     np.save("table.npy", sinusoid(30, 4))

@@ -95,3 +95,25 @@ def test_a_computed_table_that_was_resized_is_told_of_two_files(ask, pecli):
     np.save("mine.npy", resized(np.load("14.npy"), 14, (24, 24), CUBIC))
     said = "different: a 14 x 14 grid was resized to 24 x 24 by bicubic interpolation"
     ask("compare", "mine.npy", "24.npy").says(said, "sincos2d:dim=64,grid=24x24")
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16"])
+@pytest.mark.parametrize(
+    ("way", "said"),
+    [(WAYS[1], "by bilinear interpolation"), (CUBIC, "by bicubic interpolation"), (None, "196 rows were resized")],
+)
+def test_a_trained_grid_that_was_enlarged_in_another_way_is_told(ask, way, said, dtype):
+    trained = np.random.default_rng(3).normal(0, 0.02, (197, 24)).astype(dtype)
+    np.save("theirs.npy", resized(trained, 14, (20, 28), BY_TIMM, tokens=1)[None])
+    ours = np.concatenate([trained[:1], WAYS[1].weights(196, 560) @ trained[1:]]).astype(dtype)  # along the sequence
+    np.save("ours.npy", (resized(trained, 14, (20, 28), way, tokens=1) if way else ours)[None])
+    answer = ask("compare", "ours.npy", "theirs.npy").ends(1)
+    answer.says(said, "(row 0 was kept), where bicubic interpolation with antialias was expected")
+
+
+def test_another_grid_of_the_same_size_is_not_resized(ask):
+    rng = np.random.default_rng(4)
+    trained = rng.normal(0, 0.02, (2, 197, 24)).astype(np.float32)
+    np.save("a.npy", resized(trained[0], 14, (20, 20), CUBIC, tokens=1))
+    np.save("b.npy", resized(trained[1], 14, (20, 20), CUBIC, tokens=1))
+    ask("compare", "a.npy", "b.npy").ends(1).never("resized")
