@@ -103,7 +103,8 @@ class HeadRows:
         """
         found: dict[str, int] = {}
         head_dim = self.head_dim
-        for name in sorted((*arrays, *left_out), key=lambda name: "norm" in name):  # weights tell the width of a head
+        every = sorted((*arrays, *left_out), key=lambda name: ("norm" in name, bool(KEY.fullmatch(name))))
+        for name in every:  # queries tell the width of a head
             role = self._role(name, alone=len(arrays) + len(left_out) == 1)
             if role is None:
                 continue
@@ -112,7 +113,10 @@ class HeadRows:
                 kind = "a type of its own" if array is None else f"type {array.dtype} with {len(array.shape)} axes"
                 rule = f"is of {kind}, packed or quantised: its rows cannot be moved; convert the unpacked weights"
                 raise BadParameter("tensors", name, rule)
-            found[name] = self._heads_of(array, self.heads if role == "query" else self.kv_heads, head_dim)
+            heads, rows = self.heads if role == "query" else self.kv_heads, array.shape[0]
+            if role == "key" and head_dim and "norm" not in name and rows != heads * head_dim and rows % head_dim == 0:
+                heads = rows // head_dim  # of grouped queries
+            found[name] = self._heads_of(array, heads, head_dim)
             head_dim = head_dim or array.shape[0] // found[name]
         return found
 

@@ -210,7 +210,7 @@ class CsvTable(BatchTable):
     def _counts(self, names: Sequence[str], begin: int) -> bool:
         """Whether a first line 0, 1, 2 .. numbers the columns, as pandas does, of rows that are no whole numbers."""
         counted = len(names) > 2 and list(names) == list(map(str, range(len(names))))
-        return counted and any(mark in self._data[begin : begin + BLOCK] for mark in (b".", b"e", b"E"))
+        return counted and any(mark in self._data[begin : begin + BLOCK] for mark in (self._point.encode(), b"e", b"E"))
 
     @staticmethod
     def _numbers_its_rows(table: pa.Table) -> bool:

@@ -23,7 +23,7 @@ MAX_FIRST_ROW = 8192
 
 def arrangements(table: Tabular) -> Iterator[tuple[str, Tabular]]:
     """Yield the likely arrangements of an unknown table's values, each with what is said of it."""
-    ways = {"the array is one row of the table": _as_rows, JOINED[0]: _of_matrices, NUMBERED: without_numbers,
+    ways = {"the array is one row of the table": _as_rows, JOINED[0]: of_matrices, NUMBERED: without_numbers,
             ALONG_FIRST: along_first, EXCHANGED: _exchanged_pair}  # fmt: skip
     for text, way in ways.items():
         if (other := way(table)) is not None:
@@ -75,7 +75,7 @@ def along_first(table: Tabular) -> Tabular | None:
     return InMemory({array.name: values[:, 0]}) if moves and (values == values[:, :1]).all() else None
 
 
-def _of_matrices(table: Tabular) -> Tabular | None:
+def of_matrices(table: Tabular) -> Tabular | None:
     """Return the cosines and sines of rotation matrices (.., n, m, 2, 2); None where an array holds no such ones."""
     array = only_array(table)
     if array is None or len(array.shape) < 4 or array.shape[-2:] != (2, 2) or array.dtype not in EPSILON:

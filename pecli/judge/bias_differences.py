@@ -111,7 +111,8 @@ def _causes(actual: Tabular, expected: Table, held: list[biases.Lines], compared
     if best is not None and best.candidate.trained:
         if best.candidate.notes[-1:] == (CAUSAL,) and expected.source.keys().get("mask") != "causal":
             return [Finding("mask", f"{CAUSAL}, where none was expected")]
-        return [Finding("trained", "the index is the expected one, and the trained numbers are others")]
+        text = "the places that share a number are those of the expected index, and the trained numbers are others"
+        return [Finding("trained", text)]
     return None
 
 
@@ -131,8 +132,9 @@ def _rounding(actual: Tabular, expected: Table, held: list[biases.Lines], compar
     if expected.request.queries:
         align = "first" if expected.request.align == "last" else "last"
         other = expected.request._replace(align=align)
-        text = f"the queries are the {align} of the keys, where the {expected.request.align} were expected"
-        tables[text] = Table(expected.source, other.extent(expected.positions), other)
+        tables[ALIGNED.format(align, expected.request.align)] = Table(
+            expected.source, other.extent(expected.positions), other
+        )
     readings = [] if _is_part(compared) else biases.readings(actual, exchanged=True)
     exchanged = [biases.arrays_of(actual, lines) for lines in readings]
     near: list[Finding] | None = None
@@ -175,6 +177,7 @@ def _harmless(
         yield _rounded(how, found, compared, ", which a softmax shows" if shown else ": harmless")
 
 
+ALIGNED = "the queries are the {} of the keys, where the {} were expected"
 # Largest rounding of a bias that a softmax hardly shows.
 MAX_UNSEEN = 0.05
 
@@ -207,6 +210,9 @@ def _described(found: biases.Fit, actual: Tabular, expected: Table, compared: Co
     """Return one finding for each parameter that differs, then findings on the extent and on the remaining values."""
     axes = (*biases.READINGS.values(), biases.PAST_HIDDEN)
     findings = [Finding("axes", note) for note in found.candidate.notes if note in axes]
+    own, meant = found.table.request, expected.request
+    if own.queries and own.queries == meant.queries and own.align != meant.align:
+        findings.append(Finding("axes", ALIGNED.format(own.align, meant.align)))
     other = _other_keys(found, expected)
     if _counts_on(found, expected):
         other.pop("bias", None)

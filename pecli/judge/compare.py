@@ -95,6 +95,8 @@ def identified(table: Tabular, positions: Floats | None = None) -> Identificatio
     from pecli.tables.alignment import as_one_array
 
     if (joined := as_one_array(table)) is not table:
+        if positions is None and not identify(joined).recipe and (same := cyclic(table)):
+            return Identification(None, "unknown", measured=same)
         found = identified(joined, positions)
         if found.recipe or found.unknown.startswith("nearly"):
             return found
@@ -120,8 +122,10 @@ def identified(table: Tabular, positions: Floats | None = None) -> Identificatio
     with np.errstate(all="ignore"):  # a file may hold any number
         if other := _one_a_row(table) or _applied(table) or _in_order(table) or _reread(table):
             return other
+        if not found.steps and (other := at_positions(table)):  # rows of one step are rather moved or missing
+            return other
         reasons = tuple(_reasons(table, found))
-        if not any(text.startswith("nearly") for text in reasons) and (other := at_positions(table)):
+        if found.steps and not any(text.startswith("nearly") for text in reasons) and (other := at_positions(table)):
             return other
         return replace(found, measured=reasons or found.measured)
 
@@ -137,7 +141,8 @@ def _reasons(table: Tabular, found: Identification) -> Iterator[str]:
     from pecli.tables.alignment import table_like
     from pecli.tables.sources import read_source
 
-    if each := (cyclic(table) if found.nearest is None else ()) or _each_alone(table):
+    of_one_pair = found.nearest is None or ":dim=2," in found.nearest
+    if each := (cyclic(table) if of_one_pair else ()) or _each_alone(table):
         yield from each
         return
     if not is_large(table) and is_still(table):

@@ -30,6 +30,8 @@ MAX_GAP, MIN_GAP = 0.01, 1e-5
 MAX_CHANNELS, MAX_UNEVEN = 16, 1e-5
 # Most pairs that get a line each, and by how much ratios may differ that are one, relative.
 MAX_LISTED, MAX_RATIO_GAP = 3, 1e-4
+# Radians by which an angle may be off that is some times another one; more would fit any.
+MAX_OFF = 0.3
 # Fewest different angles that show a factor, and the share of the rows that differ which it must give: where a year
 # begins again, a day may be another one.
 MIN_OTHER, MIN_RELATED = 3, 0.95
@@ -74,6 +76,11 @@ class Cycle(NamedTuple):
         return float(ahead[even].mean()) if abs(usual) > MIN_GAP and even.mean() >= MIN_EVEN else math.nan
 
     @property
+    def is_still(self) -> bool:
+        """Whether all angles are the same, as those of a month in a table of few weeks."""
+        return bool((self.points == self.points[0]).all())
+
+    @property
     def step(self) -> float:
         """Radians between neighbouring values of an angle that has few; NaN of any other angle."""
         turns = np.sort(np.angle(self.points) % (2 * np.pi))
@@ -106,8 +113,12 @@ class Cycle(NamedTuple):
         """Return how long a turn takes, where the angle begins again, and degrees that were taken for radians."""
         unit, radians = self.unit
         if not unit:
-            return "the angle does not advance evenly"
-        size = near(2 * np.pi / abs(radians), self.gap / (len(self.points) * abs(radians)))
+            return "the angle does not change" if self.is_still else "the angle does not advance evenly"
+        ahead = np.abs(np.angle(self.points[1:] * self.points[:-1].conj()) - radians)
+        uneven = float(ahead[ahead <= MAX_JUMP * abs(radians)].max(initial=0)) * (
+            unit == self.along
+        )  # times were rounded
+        size = near(2 * np.pi / abs(radians), max(self.gap, uneven) / (len(self.points) * abs(radians)))
         text = f"one turn takes {size:f} {unit}s"
         if unit == "step":
             return f"{text}{self.hold}"
@@ -163,7 +174,11 @@ def _partners(lines: Mapping[str, Line]) -> list[tuple[str, str]]:
     names, named = list(lines), cosine_sine_pairs(lines)
     half = len(names) // 2
     orders = (named, list(zip(names[1::2], names[::2], strict=False)), list(zip(names[half:], names, strict=False)))
-    return next((pairs for pairs in orders if pairs and all(_cycle(lines, *pair) for pair in pairs)), [])
+    for pairs in orders:
+        cycles = [_cycle(lines, *pair) for pair in pairs]
+        if all(cycles) and not all(one.is_still for one in cycles if one):
+            return pairs
+    return []
 
 
 def _cycle(lines: Mapping[str, Line], cos: str, sin: str) -> Cycle | None:
@@ -175,7 +190,7 @@ def _cycle(lines: Mapping[str, Line], cos: str, sin: str) -> Cycle | None:
     both = " and ".join(name for name in lines if name in (cos, sin))
     both = re.sub("^(column|channel) ([0-9]+) and .* ", r"\1s \2 and ", both)
     gap = 4 * float(off.max(initial=0)) + MIN_GAP / 4
-    return Cycle(both, points, gap, along) if (off <= MAX_GAP).all() and (points != points[0]).any() else None
+    return Cycle(both, points, gap, along) if (off <= MAX_GAP).all() else None
 
 
 def cyclic(table: Tabular, *, of_any: bool = False) -> tuple[str, ...]:
@@ -187,7 +202,9 @@ def cyclic(table: Tabular, *, of_any: bool = False) -> tuple[str, ...]:
         return ()
     lines = _lines([view_of(table, array) for array in table.arrays])
     cycles = [one for pair in _partners(lines) if (one := _cycle(lines, *pair))]
-    if of_any and (len(cycles) > MAX_CHANNELS // 2 or not all(one.unit[0] for one in cycles)):
+    if of_any and (len(cycles) > MAX_CHANNELS // 2 or not all(one.unit[0] or one.is_still for one in cycles)):
+        return ()
+    if any(one.along == "column" and one.unit[0] != "column" for one in cycles):  # equal rows of waves, not of a map
         return ()
     if len(cycles) > 1 and not of_any and len(lines) > len(table.arrays) and "channel 0" not in lines:
         return ()
@@ -218,9 +235,13 @@ def cycle_differences(pairs: Sequence[tuple[ArrayView, ArrayView]]) -> list[Find
         return []
     found = {other.name: list(_unlike(one, other)) for one, other in cycles}
     named = [(name, one) for name, findings in found.items() for one in findings]
-    if len(found) > MAX_LISTED and (ratio := _common_ratio(cycles)):
-        name, one = named[0]
-        return [one._replace(text=f"{name}: {one.text}; all {len(found)} pairs turn {ratio:.5g} times as fast")]
+    if len(found) > MAX_LISTED and len(named) == len(found) and len({one.text for _, one in named}) == 1:
+        return [named[0][1]._replace(text=f"all {len(found)} pairs: {named[0][1].text}")]
+    if len(found) > 1 and (ratio := _common_ratio(cycles)):
+        (name, one), advance = named[0], abs(ratio * cycles[0][1].advance)
+        first = f"{name}: {one.text}; " if one.kind == "frequency" and advance < np.pi else ""
+        every = "both pairs turn" if len(found) == 2 else f"all {len(found)} pairs turn"
+        return [Finding("frequency", f"{first}{every} {ratio:.5g} times as fast")]
     if len(found) > MAX_LISTED and len(want) > len(pairs):  # of few arrays, which say more as a whole
         return []
     alone = len(want) == 2 and len(pairs) == 1
@@ -228,10 +249,20 @@ def cycle_differences(pairs: Sequence[tuple[ArrayView, ArrayView]]) -> list[Find
 
 
 def _common_ratio(cycles: Sequence[tuple[Cycle, Cycle]]) -> float:
-    """Return how many times as fast as expected all pairs turn, which turn evenly; 0.0 where they differ otherwise."""
-    ratios = np.array([one.advance / other.advance for one, other in cycles])
-    same = np.abs(ratios / ratios[0] - 1).max() < MAX_RATIO_GAP and abs(ratios[0] - 1) > MAX_RATIO_GAP
-    return float(ratios[0]) if same else 0.0
+    """Return how many times as fast as expected all pairs turn, as the slowest shows; 0.0 where they do not."""
+    moving = [(one, other) for one, other in cycles if not math.isnan(other.advance)]
+    one, other = min(moving, key=lambda pair: abs(pair[1].advance), default=(None, None))
+    if len(moving) < len(cycles) or one is None or other is None or not abs(one.advance) < np.pi / 2:
+        return 0.0
+    doubt = sum(2 * cycle.gap / abs(cycle.advance) for cycle in (one, other)) / len(one.points)
+    ratio = float(near(one.advance / other.advance, doubt))
+    for have, want in moving:
+        angles = np.unwrap(np.angle(want.points))
+        off = np.abs(have.points - have.points[0] * np.exp(1j * ratio * (angles - angles[0])))
+        gap = 2 * max(have.gap, want.gap) * (1 + abs(ratio))
+        if not off.max() <= gap < MAX_OFF:
+            return 0.0
+    return ratio if abs(ratio - 1) > MAX_RATIO_GAP else 0.0
 
 
 def _unlike(have: Cycle, want: Cycle) -> Iterator[Finding]:

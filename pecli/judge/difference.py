@@ -57,6 +57,8 @@ MAX_STEP_DIGITS = 6
 MAX_OTHER_PAIRS = 0.45
 # Cost of frequencies without a rule, in digits: parameters that give the same ones are reported instead.
 OTHER_FREQUENCIES = 1.5
+# Largest rest that is a rounding's; more says nothing, as of angles so large that float32 holds no position.
+MAX_REST = 0.5
 # Of a width that exponents are divided by: the largest, and how far the measured one may be from a whole number.
 MAX_WIDTH, MAX_WIDTH_ERROR = 1 << 14, 1e-3
 # Cost of another step, in digits: a little more than one mistake, which may explain the same values.
@@ -140,8 +142,13 @@ class Description(NamedTuple):
         return self.name.explained == 1.0 or not (seen.gaps(w) > 2 * seen.slack(w)).any()
 
 
-def wave_differences(actual: Tabular, expected: Table, found: Comparison) -> list[Finding] | None:
-    """Return why a table of waves differs from an expected one, the cause first; None where no description fits."""
+def wave_differences(
+    actual: Tabular, expected: Table, found: Comparison, *, named: bool = True
+) -> list[Finding] | None:
+    """Return why a table of waves differs from an expected one, the cause first; None where no description fits.
+
+    Of an unknown table, which has no name, `named` is false: none is looked for again.
+    """
     with np.errstate(all="ignore"):
         want = Expected.of(expected)
         if want is None:
@@ -157,7 +164,7 @@ def wave_differences(actual: Tabular, expected: Table, found: Comparison) -> lis
                 want = replace(want, rows=planes[0].rows)
             for group in groups:
                 read = tuple(plane for plane in map(exchanged, group) if plane is not None) if transposed else group
-                findings = _of_group(read, want, found) if len(read) == len(group) else None
+                findings = _of_group(read, want, found, named=named) if len(read) == len(group) else None
                 if findings is None and not transposed:
                     findings = _each_alone(group, want)
                 if findings is not None and transposed:
@@ -190,11 +197,13 @@ def _groups(table: Tabular) -> Iterator[tuple[Plane, ...]]:
     return wave_groups([plane for array in table.arrays for plane in planes_of(table, array)])
 
 
-def _of_group(group: tuple[Plane, ...], want: Expected, found: Comparison) -> list[Finding] | None:
+def _of_group(
+    group: tuple[Plane, ...], want: Expected, found: Comparison, *, named: bool = True
+) -> list[Finding] | None:
     best: Description | None = None
     rounded = measured_readings(group, still=True)
     for measured in chain(measured_readings(group), lone_readings(group) if len(group) == 1 else (), rounded):
-        one = _described(measured, want)
+        one = _described(measured, want, named=named)
         if one is not None and (best is None or one.merit < best.merit):
             best = one
         if best is not None and best.fits and not best.lines:
@@ -408,16 +417,16 @@ def _series_words(pairs: Pairs, w: Floats) -> str:
     return some or f"other frequencies: {steps.max():.4g} to {steps.min():.4g} radians a row where {own} were expected"
 
 
-def _described(measured: Measured, want: Expected) -> Description | None:
+def _described(measured: Measured, want: Expected, *, named: bool) -> Description | None:
     """Return the best description of a reading."""
     if not np.isfinite(measured.pairs.steps).all():
         return None
     best: Description | None = None
     for way in (measured,) if measured.reading.sin is None else (measured, measured.otherwise()):
-        for named, lines, kind in _candidates(way, want):
-            if way.reading.is_angles and not _fits(way.pairs, named.frequencies, named.step):
+        for own, lines, kind in _candidates(way, want):
+            if way.reading.is_angles and not _fits(way.pairs, own.frequencies, own.step):
                 continue
-            name = waves.fitted(way, want.encoding, named, exact=False, guess=float(want.start))
+            name = waves.fitted(way, want.encoding, own, exact=False, guess=float(want.start))
             if name is None:
                 continue
             one = Description(name, lines, want, kind)
@@ -427,10 +436,10 @@ def _described(measured: Measured, want: Expected) -> Description | None:
                 return best
         if best is not None and best.fits and not best.name.phase:
             break
-    if best is None or not best.fits or len(best.lines) > 1 or best.other:
+    if named and (best is None or not best.fits or len(best.lines) > 1 or best.other):
         names = waves.names_of(measured)
-        own = [name for name in names if name.encoding == want.encoding]  # the same values may have other names, too
-        for name in map(with_blank_row, (own or names)[:2]):
+        alike = [name for name in names if name.encoding == want.encoding]  # the same values may have other names, too
+        for name in map(with_blank_row, (alike or names)[:2]):
             one = Description(name, parameter_lines(want, name), want)
             best = one if best is None or one.merit < best.merit else best
     return best
@@ -641,7 +650,8 @@ def key_lines(want: Expected, keys: Mapping[str, str]) -> list[str]:
         lines: list[str] = encoding.hook("differences")(have, dict(want.keys))
         return lines
     both = {key: (have.get(key, ""), want.keys.get(key, "")) for key in (*want.keys, *have)}
-    return [parameter_text(key, a, b) for key, (a, b) in both.items() if a != b and key != "order"]  # that of a layout
+    own = {key: values for key, values in both.items() if key not in ("order", "odd")}  # of a layout, of another width
+    return [parameter_text(key, a, b) for key, (a, b) in own.items() if a != b]
 
 
 def _findings(best: Description, total: Tally, want: Expected, found: Comparison) -> Iterator[Finding]:
@@ -683,7 +693,8 @@ def _rest_rounding(name: waves.WaveName, total: Tally, want: Expected, *, whole:
     if whole and (name.way.name == "float32" or (kind and not own)):  # else it is more than an exception
         once = EPSILON[want.table.request.dtype] * name.magnitude / (2 if name.magnitude <= 1 else 1)  # expected ones
         residual = total.residual * max(1.0, want.named.magnitude / name.magnitude)  # as the expected values are
-        yield Finding("rounding", f"the rest differs by at most {limit(residual + once, 2)}")
+        if residual < MAX_REST:
+            yield Finding("rounding", f"the rest differs by at most {limit(residual + once, 2)}")
 
 
 def _rounding(name: waves.WaveName, want: Expected, total: Tally, found: Comparison) -> Iterator[Finding]:
@@ -808,9 +819,10 @@ def _positions(name: waves.WaveName, want: Expected) -> Iterator[Finding]:
             length = "the number of rows" if over == count else "the last row's number"
             text = f"positions are divided by {over}, {length}: step 1/{over} where {own} was expected"
         else:
-            back = " and backward" * (ratio < 0 < want.step)
-            step = fraction_text(abs(name.step) if back else name.step)
-            text = f"positions advance by {step}{back} where {own} was expected (step {fraction_text(name.step)})"
+            text = f"positions advance by {fraction_text(name.step)} where {own} was expected"
+            if ratio < 0 < want.step:
+                text = f"positions fall by {fraction_text(-name.step)} where they were expected to rise by {own}"
+            text += f" (step {fraction_text(name.step)})"
         yield Finding("step", text)
     if name.start != want.start and (count == want.rows or name.start < want.start or other):
         text = f"positions start at {fraction_text(name.start)} where {fraction_text(want.start)} was expected"

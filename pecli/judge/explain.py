@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cache
 from itertools import islice
@@ -14,20 +13,17 @@ import numpy as np
 
 from pecli.errors import PecliError
 from pecli.formats.decimals import digits_text, how_printed, printed_digits
-from pecli.judge.arrangements import ALONG_FIRST, along_first, components_apart, with_sides, without_numbers
+from pecli.judge.arrangements import (
+    ALONG_FIRST,
+    along_first,
+    components_apart,
+    of_matrices,
+    with_sides,
+    without_numbers,
+)
 from pecli.judge.bias_differences import bias_differences
 from pecli.judge.cycles import cycle_differences, cyclic
-from pecli.judge.description import (
-    COPIES,
-    ORTHONORMAL,
-    STILL,
-    Identification,
-    factor_text,
-    harmless,
-    is_orthonormal,
-    is_still,
-    parameter_texts,
-)
+from pecli.judge.description import COPIES, ORTHONORMAL, STILL, Identification, harmless, is_orthonormal, is_still
 from pecli.judge.difference import (
     Expected,
     key_lines,
@@ -46,12 +42,23 @@ from pecli.judge.frequencies import (
     times_all,
 )
 from pecli.judge.grid_differences import grid_differences
-from pecli.judge.identify import HIDING, MAX_LONE_GAP, PAIRS, at_positions, identify, matched_positions
+from pecli.judge.grids import CHANNELS_FIRST
+from pecli.judge.identify import HIDING, PAIRS, at_positions, identify, matched_positions
 from pecli.judge.interpolation import MAX_WEIGHTS, interpolated, resized_otherwise
-from pecli.judge.located import MAX_REST_SHARE, MAX_SINGLE, VAGUE, ArrayPair, located, place
+from pecli.judge.located import MAX_REST_SHARE, MAX_SINGLE, REST_OFF, VAGUE, ArrayPair, located, place
 from pecli.judge.noise import ALL, MAX_SLIGHT, TRAINED, is_trained, noise, random_parts, random_words, unrelated
-from pecli.judge.orders import MAX_PARTS, gaps, numbered, numbered_are, span
+from pecli.judge.orders import gaps, numbered, numbered_are
 from pecli.judge.planes import EPSILON, Floats, effective_dtype, is_large, rounded, unit
+from pecli.judge.positions import (
+    differing_texts,
+    lone_row,
+    one_position,
+    other_choice,
+    other_positions,
+    parsed,
+    scaled_positions,
+    started,
+)
 from pecli.judge.rows import floats as read_floats
 from pecli.judge.rows import with_rows
 from pecli.judge.transforms import (
@@ -73,13 +80,11 @@ from pecli.judge.transforms import (
     unlike_halves,
 )
 from pecli.judge.waves import LOW_TYPES
-from pecli.numbers.decimals import near
 from pecli.numbers.dtypes import GRIDS
-from pecli.numbers.positions import Positions, fraction_text
 from pecli.numbers.printing import limit
 from pecli.numbers.rounding import floats
 from pecli.spec.catalogue import CATALOGUE
-from pecli.spec.declaration import Encoding, Family
+from pecli.spec.declaration import Family
 from pecli.spec.plans import Waves
 from pecli.spec.recipe import Recipe, split_recipe
 from pecli.spec.tabular import InMemory, Tabular, View
@@ -87,7 +92,7 @@ from pecli.tables.comparison import Comparison, Finding, compare_tables
 from pecli.tables.figures import Tolerance, coarser
 from pecli.tables.layouts import cosine_sine_pairs
 from pecli.tables.parts import ConcatTable
-from pecli.tables.request import ArrayNaming, Extent
+from pecli.tables.request import ArrayNaming
 from pecli.tables.table import Table
 from pecli.tables.views import ArrayView, copies_of, matched_views, pair_views, view_of
 
@@ -122,14 +127,16 @@ def explain(actual: Tabular, expected: Tabular, found: Comparison) -> list[Findi
         if is_large(actual) and random_parts(actual, drawn=True) == [ALL] and random_parts(expected) != [ALL]:
             places = (place(ArrayPair(left, right)) for left, right in matched_views(actual, expected))
             return [Finding("random", random_words(ALL)), *places]
-        if row := _lone_row(actual, expected):
+        if row := lone_row(actual, expected) or one_position(actual, expected):
             return row
         if isinstance(expected, Table) and (simple := _of_recipe(actual, expected, found.tolerance)):
             return simple
         if is_still(actual) and not is_still(expected) and any(array.rows > 1 for array in actual.arrays):
             return [Finding("frequency", STILL)]
         of_floats = [any(one.dtype in GRIDS for one in table.arrays) for table in (actual, expected)]
-        if of_floats == [False, True] and (bits := _as_bits(actual, expected)):
+        if (of_floats == [False, True] or MAX_SENSE < found.total.max_abs < math.inf) and (
+            bits := _as_bits(actual, expected)
+        ):
             return bits
         whole = found.complete and {one.kind for one in found.remarks} <= {"arrays", "labels"}
         pairs = matched_views(actual, expected) if whole else []
@@ -139,7 +146,7 @@ def explain(actual: Tabular, expected: Tabular, found: Comparison) -> list[Findi
             is_whole = is_rare or not {one.kind for one in few} & {"place", "rest"}
             if few and is_whole and few[0].kind not in (*VAGUE, "value"):  # the recipe is right
                 return few
-        table = expected if isinstance(expected, Table) else _parsed(expected.recipe)
+        table = expected if isinstance(expected, Table) else parsed(expected.recipe)
         if table is not None:
             if (rounding := _phase_rounding(pairs, table, found)) is not None:
                 return [rounding]
@@ -161,8 +168,10 @@ def _of_two_files(
     named = identify(expected)
     if named.recipe is None and not is_large(expected):
         named = at_positions(expected) or named
-    table = _parsed(named.recipe) if named.confidence == "sure" else None
-    if table is None and named.confidence == "sure" and (keys := _other_keys(actual, named)):
+    table = parsed(named.recipe) if named.confidence == "sure" else None
+    views = matched_views(actual, expected)
+    unlike = [(left.shape, right.shape) for left, right in views if left.plain_shape != right.plain_shape]
+    if table is None and named.confidence == "sure" and not unlike and (keys := _other_keys(actual, named)):
         return keys
     fewer = table is not None and max(_size(table), named.count) < _size(expected)  # the others are empty
     if fewer and named.equal is not None:
@@ -184,13 +193,25 @@ def _of_two_files(
         stored = {one.kind for one in findings} in ({"layout"}, {"layout", "rounding"})
         findings[1:] = [one for one in findings[1:] if one.kind not in ("rounding", "channels")]
         findings += [Finding("rounding", "otherwise they are the same table, within rounding")] * stored
+        if unlike and {one.kind for one in findings} == {"rounding"}:
+            where = ": its channels come before the grid" * (CHANNELS_FIRST in named.notes)
+            text = "both are one table, of the shape {} where {} was expected".format(*unlike[0])
+            findings = [Finding("shape", text + where), *(one.without_option for one in findings)]
         return [*findings, Finding("expected", f"the expected values are {named.values_text}")]
+    want = Expected.of(table) if table is not None and not trained else None
+    if want is not None and (places := matched_positions(actual, want.table)) is not None:
+        return [
+            Finding("rows", position_words(places, want)),
+            Finding("expected", f"the expected values are {named.values_text}"),
+        ]
     of_pairs = any(text.startswith(PAIRS) for text in named.measured)
     findings = _located(actual, expected, tensors=named.recipe is None and not of_pairs)
     unknown = named.recipe is None and not of_pairs and {one.kind for one in findings} <= {"place"}
     if unknown and (other := unrelated(matched_views(actual, expected))):
         return [other, *findings]
     if findings and findings[0].kind == "identity" and named.confidence == "sure":
+        if findings[0].text.endswith(f": {named.short}"):  # with other points, which FILE stands for
+            return [Finding("identity", f"the file is of other points: both are {named.values_text}"), *findings[1:]]
         findings.insert(1, Finding("expected", f"the expected values are {named.values_text}"))
     return findings
 
@@ -254,6 +275,8 @@ def beyond_tolerance(actual: Tabular, expected: Tabular, found: Comparison) -> l
     return located(both)
 
 
+# Difference that values show whose bytes are in another order, and the largest value in the right one.
+MAX_SENSE, MAX_SWAPPED = 1e30, 1e6
 # Layouts of cosines and sines in two arrays.
 APART = ("split", "half", "interleaved")
 BITS = {
@@ -273,6 +296,10 @@ def as_other_types(table: Tabular) -> Iterator[tuple[str, Tabular]]:
             if kind in GRIDS:
                 text = f"the bytes are those of {other} values, read as {kind}"
             yield text, InMemory({name: np.ascontiguousarray(v).view(STORED[other]) for name, v in held.items()})
+    if kind in ("float16", "float32", "float64"):
+        swapped = {array.name: table.read(array.name).byteswap() for array in table.arrays}
+        if all(bool((np.abs(values) < MAX_SWAPPED).all()) for values in swapped.values()):  # NaN is not
+            yield "the bytes of all values are swapped: the file has the other byte order", InMemory(swapped)
 
 
 def _as_bits(actual: Tabular, expected: Tabular) -> list[Finding]:
@@ -281,7 +308,7 @@ def _as_bits(actual: Tabular, expected: Tabular) -> list[Finding]:
         if any(left.plain_shape != right.plain_shape for left, right in matched_views(other, expected)):
             continue
         findings = _explained(other, expected)
-        if not {one.kind for one in findings} & {"place", *OTHER}:
+        if not {one.kind for one in findings} & {"place", "bytes", *OTHER}:
             return [Finding("bytes", text), *(one.without_option for one in findings if one.kind != "type")]
     return []
 
@@ -319,7 +346,7 @@ def _alike(table: Table, found: Comparison) -> Table | None:
     if not compared or any(hook.startswith("identify") for hook in table.source.encoding.hooks):
         return None
     named = identify(View(table, compared))
-    return _parsed(named.recipe) if named.confidence == "sure" else None
+    return parsed(named.recipe) if named.confidence == "sure" else None
 
 
 def _begins_alike(pairs: Sequence[tuple[ArrayView, ArrayView]]) -> bool:
@@ -337,7 +364,7 @@ MAX_ADDITIONAL_GAP = 1e-4
 OTHER = ("random", "shape", "frequency", "identity", "encoding", "form", "offset")
 
 
-def _described_printed(actual: Tabular, expected: Table) -> list[Finding]:
+def _described_printed(actual: Tabular, expected: Table, *, named: bool = True) -> list[Finding]:
     """Return how a table of few digits differs, read in a type that hides their rounding; [] of any other table."""
     if is_large(actual) or any(array.dtype not in ("float32", "float64") for array in actual.arrays):
         return []
@@ -355,7 +382,7 @@ def _described_printed(actual: Tabular, expected: Table) -> list[Finding]:
     hiding = "float32" if min(digits)[0] >= HIDING["float32"] else "float16"
     seen = InMemory({name: values.astype(hiding) for name, values in arrays.items()})
     compared = compare_tables(seen, expected)
-    findings = wave_differences(seen, expected, compared) or grid_differences(seen, expected, compared)
+    findings = wave_differences(seen, expected, compared, named=named) or grid_differences(seen, expected, compared)
     findings = findings or bias_differences(seen, expected, compared) or []
     return [one for one in findings if one.kind not in (*VAGUE, "type", "arithmetic")]
 
@@ -372,7 +399,8 @@ def resemblance(actual: Tabular, expected: Table, *, is_near: bool = False) -> l
         if not found.arrays or found.equal:
             return None if found.equal else []
         pairs = matched_views(actual, expected)
-        findings = few_cells(pairs) or _described(actual, expected, found) or _described_printed(actual, expected)
+        findings = few_cells(pairs) or _described(actual, expected, found, named=False)
+        findings = findings or _described_printed(actual, expected, named=False)
         findings = findings or _resized(pairs, expected) or located(pairs)
         allowed = {"offset"} if all("int" in left.dtype for left, _ in pairs) else set()  # which no chance adds to all
         allowed |= {"frequency"} if is_near else set()
@@ -390,7 +418,11 @@ def slightly_off(actual: Tabular, expected: Table) -> list[Finding]:
 
 def _components_apart(actual: Tabular, table: Table, tolerance: Tolerance) -> list[Finding]:
     """Return how sines and cosines along an axis of one array differ from those of a rotary recipe; else []."""
-    for text, parts in components_apart(actual).items() if table.source.encoding.family is Family.ROTARY else ():
+    if table.source.encoding.family is not Family.ROTARY:
+        return []
+    matrices = of_matrices(actual)
+    apart = components_apart(actual) if matrices is None else {"each pair is a rotation matrix of 2 x 2": matrices}
+    for text, parts in apart.items():
         own = (Table(table.source, table.extent, table.request._replace(layout=word)) for word in APART)
         found = [(one, compare_tables(parts, one, tolerance)) for one in own]
         expected, nearest = min(found, key=lambda one: (not one[1].complete, one[1].total.beyond))
@@ -444,38 +476,6 @@ def _shaped(actual: Tabular, expected: Tabular, findings: list[Finding]) -> list
     return [Finding("shape", text), *(one.without_option for one in findings)]
 
 
-MAX_LONE_UNITS = 4.0  # of 1, that the values of a lone row may be off by rounding
-
-
-def _lone_row(actual: Tabular, expected: Tabular) -> list[Finding]:
-    """Return which of the expected rows the only row of a file is; [] of any other file.
-
-    Of a recipe that expects one row, it is looked for at other positions.
-    """
-    (one, *others), want = actual.arrays, view_of(expected, expected.arrays[0])
-    width, lone = math.prod(one.shape), Expected.of(expected) if isinstance(expected, Table) else None
-    if lone is not None and lone.table.request.layout == "angles":  # frequencies times any position are others
-        return []
-    if lone is not None and lone.rows == 1 < width == want.row_size <= MAX_LONE_VALUES:
-        whole = Positions.arange(MAX_LONE_VALUES // width)
-        expected = Table(lone.recipe, Extent(whole, 0, whole.count), lone.table.request)
-        want = view_of(expected, expected.arrays[0])
-    if others or one.dtype.startswith("complex") != want.dtype.startswith("complex"):
-        return []
-    if not 1 < width == want.row_size or not 1 < want.rows * width <= MAX_LONE_VALUES or want.rows == 1:
-        return []
-    values = read_floats(replace(view_of(actual, one), shape=(1, *want.row_shape), lead=want.lead), 0, 1)
-    off = np.abs(read_floats(want, 0, want.rows) - values).max(axis=1)
-    at, near = int(off.argmin()), np.flatnonzero(off <= MAX_LONE_GAP * np.abs(values).max())
-    if lone is not None and lone.rows == 1:
-        text = f"positions start at {at} where {fraction_text(lone.start)} was expected"
-        most = float(off[at])
-        if len(near) == 1 and at == lone.start and len(one.shape) == 1 and most <= MAX_LONE_UNITS * EPSILON[one.dtype]:
-            return [harmless(f"{one.dtype} rounding", most, 0)]
-        return [Finding("start", text)] if len(near) == 1 and at != lone.start else []
-    return [Finding("rows", f"one row, which is row {at} of the {want.rows:,} expected ones")] if len(near) else []
-
-
 def _of_one_array(actual: Tabular, table: Table, found: Comparison) -> list[Finding]:
     """Return why cosines or sines differ where the others are right within rounding; [] where none or both are."""
     wrong = [one for one in found.arrays if one.figures.max_abs > MAX_HARMLESS]
@@ -490,7 +490,7 @@ def _of_one_array(actual: Tabular, table: Table, found: Comparison) -> list[Find
 def _identified(actual: Tabular, table: Table, found: Comparison) -> list[Finding]:
     """Return how the recipes of two files differ that are both certain: in rounding alone, or in parameters."""
     own = identify(actual)
-    have = _parsed(own.recipe) if own.confidence == "sure" else None
+    have = parsed(own.recipe) if own.confidence == "sure" else None
     if have is None or have.source != table.source:
         return _parameters(own.recipe, table) if have is not None else []
     most, kind, wanted = found.total.max_abs, have.request.dtype, table.request.dtype
@@ -580,11 +580,11 @@ def _extent(table: Table) -> tuple[object, ...]:
 MAX_HARMLESS = 0.05
 
 
-def _described(actual: Tabular, table: Table, found: Comparison) -> list[Finding] | None:
-    """Return how the descriptions of two tables differ; None where no description fits."""
+def _described(actual: Tabular, table: Table, found: Comparison, *, named: bool = True) -> list[Finding] | None:
+    """Return how the descriptions of two tables differ; None where no description fits; see `wave_differences`."""
     if listed := _frequencies(actual, table, found):
         return listed
-    findings = wave_differences(actual, table, found) or grid_differences(actual, table, found)
+    findings = wave_differences(actual, table, found, named=named) or grid_differences(actual, table, found)
     findings = findings or bias_differences(actual, table, found) or _mistaken(actual, table)
     if findings and findings[0].kind == "factor" and table.source.encoding.family is Family.BIAS:
         findings = _described_printed(actual, table) or findings  # of few digits, slopes that have a name
@@ -597,7 +597,8 @@ def _described(actual: Tabular, table: Table, found: Comparison) -> list[Finding
     elif kinds[:1] == ["rows"] and {*kinds} - {"rows", "rounding"} in ({"place"}, {"start"}):
         lost = "rows"  # other ones
     part = _located(actual, table) if lost else []
-    return (part if lost and {one.kind for one in part} <= {lost, "rounding"} else findings) or None
+    whole = {one.kind for one in part} <= {lost, "rounding"} and not any(REST_OFF in one.text for one in part)
+    return (part if lost and whole else findings) or None
 
 
 def _mistaken(actual: Tabular, table: Table) -> list[Finding]:
@@ -619,8 +620,6 @@ def _mistaken(actual: Tabular, table: Table) -> list[Finding]:
     return []
 
 
-# Of a number of times that positions are as large as others, relative.
-MAX_FACTOR_GAP = 1e-9
 # Error of float64 values, whose angles at position 65536 are off by 7e-12.
 MAX_DOUBLE_GAP = 1e-11
 # First rows that show whether the frequencies are the expected ones (of short tables half as many do).
@@ -648,7 +647,7 @@ def _frequencies(actual: Tabular, table: Table, found: Comparison) -> list[Findi
     if len(values) != len(want):
         halves = values[: len(want)], values[len(want) :]
         twice = any(np.array_equal(*both) for both in (halves, (values[::2], values[1::2])))
-        more = f": those of {own.recipe}" if own is not None else ": each stands twice" if twice else ""
+        more = ": each stands twice" if twice else f": those of {own.recipe}" if own is not None else ""
         if len(values) < len(want) and np.allclose(values, want[: len(values)], MAX_REPEAT_GAP, 0):
             more = f": {numbered_are('pair', np.arange(len(values), len(want)))} missing"
         return [Finding("shape", f"{len(values)} frequencies where {len(want)} were expected{more}")]
@@ -663,7 +662,7 @@ def _frequencies(actual: Tabular, table: Table, found: Comparison) -> list[Findi
     if printed and (how := how_printed(values, want, MAX_POWER_ULP * EPSILON["float32"] * want, printed)):
         text = f"the frequencies are {how} to {digits_text(*printed)}, at most {limit(found.total.max_abs, 1)} off"
         return [Finding("decimals", text)]
-    have, lines = _parsed(own.recipe) if own is not None else None, list[Finding]()
+    have, lines = parsed(own.recipe) if own is not None else None, list[Finding]()
     named, meant = Expected.of(have) if have is not None else None, Expected.of(table)
     if named is not None and meant is not None and named.encoding == meant.encoding:
         lines = [Finding("parameter", line) for line in key_lines(meant, named.keys)]
@@ -673,6 +672,10 @@ def _frequencies(actual: Tabular, table: Table, found: Comparison) -> list[Findi
     if 2 * np.count_nonzero(wrong) <= len(values) and not in_order and np.isfinite(values).all():
         text = f"{numbered('frequency', np.flatnonzero(wrong))} hold other numbers"
         return [Finding("values", f"{text}, {values[wrong].min():.4g} to {values[wrong].max():.4g}")]
+    if own is not None and own.notes[0].startswith("the divisors") and not lines and named and meant:
+        return [
+            Finding("frequency", f"the file holds {own.notes[0].partition(',')[0]}, and they are the expected ones")
+        ]
     if text := frequency_words(values, want, kind):
         return [Finding("frequency", text)]
     factor = times_all(values, want, kind)
@@ -698,7 +701,7 @@ def _as_tables(values: Floats, table: Table) -> list[Finding]:
         wanted = Table.make(table.source, length=FREQUENCY_ROWS, layout="split", dtype="float64")
     except PecliError:  # of a grid, which has no further rows
         return []
-    return _explained(seen, wanted)[:1]
+    return (wave_differences(seen, wanted, compare_tables(seen, wanted)) or [])[:1]
 
 
 def _located(actual: Tabular, expected: Tabular, *, tensors: bool = False) -> list[Finding]:
@@ -709,14 +712,14 @@ def _located(actual: Tabular, expected: Tabular, *, tensors: bool = False) -> li
     pairs = matched_views(actual, expected)
     findings = located(pairs)
     if any(finding.kind != "place" for finding in findings):
-        return _started(findings, expected)
+        return started(findings, expected)
     if narrow := rounded_values(pairs):
         return [narrow]
     if tensors and (rotated := _rotated(pairs)):
         return rotated
     if other := reordered(pairs) or _resized(pairs, expected):
         return other
-    if isinstance(expected, Table) and (other := _other_choice(actual, expected)):
+    if isinstance(expected, Table) and (other := other_choice(actual, expected)):
         return other
     want = Expected.of(expected) if isinstance(expected, Table) else None
     places = None if want is None else matched_positions(actual, want.table)
@@ -737,7 +740,7 @@ def _located(actual: Tabular, expected: Tabular, *, tensors: bool = False) -> li
         named = _padded(actual, expected) or _described_printed(actual, expected)
     same = all(left.plain_shape == right.plain_shape for left, right in pairs)
     own = identify(actual) if same and not named else None
-    if named := named or _scaled_positions(own, expected) or other_frequencies(actual, expected):
+    if named := named or scaled_positions(own, expected) or other_frequencies(actual, expected):
         return named
     others = as_other_types(actual) if actual.arrays[0].dtype in LOW_TYPES and own and own.recipe is None else ()
     if own is None or any(identify(other).confidence == "sure" for _, other in others):
@@ -749,11 +752,13 @@ def _located(actual: Tabular, expected: Tabular, *, tensors: bool = False) -> li
         if turns and (isinstance(expected, Table) or not cyclic(expected, of_any=True)):
             return [*(Finding("identity", text) for text in (f"the file holds {turns[0]}", *turns[1:])), *findings]
         return [*[Finding("random", TRAINED)] * (is_trained(actual) and not is_trained(expected)), *findings]
-    table = _parsed(own.recipe)
+    table = parsed(own.recipe)
     if table is not None and isinstance(expected, Table) and table.source == expected.source:
         return findings  # the same recipe, except for the values in the findings
-    if table is not None and own.confidence == "sure" and (other := _other_positions(table, expected)):
+    if table is not None and own.confidence == "sure" and (other := other_positions(table, expected)):
         return other
+    if own.confidence == "sure" and isinstance(expected, Table) and (other := _parameters(own.recipe, expected)):
+        return [*other, *findings]
     sure = "" if own.confidence == "sure" else "likely "
     lone = "".join(f" ({note})" for note in own.notes if note.endswith("ines alone"))
     wanted = identify(expected) if lone and not isinstance(expected, Table) else own
@@ -761,6 +766,9 @@ def _located(actual: Tabular, expected: Tabular, *, tensors: bool = False) -> li
         if wanted.recipe == own.recipe and f"{have} alone" in own.notes and f"{gone} alone" in wanted.notes:
             return [Finding("exchanged", f"every column holds {have} where {gone} were expected")]
     what = own.values_text.removeprefix("those of ")
+    if ",sequence=" in own.short and isinstance(expected, Table) and "sequence" not in {*expected.source.keys()}:
+        text = f"the file is of a sequence with images, {sure}{what}; text alone was expected"
+        return [Finding("identity", text), *findings]
     return [Finding("identity", f"the file holds other values: {sure}{what}{lone}"), *findings]
 
 
@@ -773,84 +781,20 @@ def _other_keys(actual: Tabular, wanted: Identification) -> list[Finding]:
     parameters = CATALOGUE[encoding].parameters
     usual = {one.option: str(one.default).lower() if one.kind == "flag" else "" for one in parameters.values()}
     both = {key: (have.get(key, usual[key]), want.get(key, usual[key])) for key in (*want, *have) if key in usual}
-    return _texts(CATALOGUE[encoding], both)
-
-
-def _texts(encoding: Encoding, both: Mapping[str, tuple[str, str]]) -> list[Finding]:
-    """Return the parameters that differ; of the file's and the expected text of each."""
-    other = {key: two for key, two in both.items() if two[0] != two[1]}
-    return [Finding("parameter", text) for text in parameter_texts(encoding, other).values()]
-
-
-def _other_choice(actual: Tabular, expected: Table) -> list[Finding]:
-    """Return the flag or the choice of a recipe whose other value gives all values of a small table; [] for none."""
-
-    def gives(table: Table) -> bool:
-        pairs = [ArrayPair(left, right) for left, right in matched_views(actual, table)]
-        same = (one.same_shape and one.overview.largest <= one.within("single") for one in pairs)
-        return bool(pairs) and all(same)
-
-    encoding, keys = expected.source.encoding, expected.source.keys()
-    if is_large(actual) or gives(expected):
-        return []
-    for parameter in encoding.parameters.values():
-        key, choices = parameter.option, ("true", "false") if parameter.kind == "flag" else parameter.choices
-        for choice in choices:
-            with contextlib.suppress(PecliError):
-                recipe = Recipe.bind(encoding.name, **{**keys, key: choice})
-                if recipe != expected.source and gives(Table(recipe, expected.extent, expected.request)):
-                    return _texts(encoding, {key: (choice, keys.get(key, ""))})
-    return []
-
-
-def _started(findings: list[Finding], expected: Tabular) -> list[Finding]:
-    """Name the position of the first row where all rows are later ones of a recipe."""
-    first = re.fullmatch(r"row 0 holds what was expected at row (\d+), and so on", findings[0].text)
-    want = Expected.of(expected) if first and isinstance(expected, Table) else None
-    if first is None or want is None:
-        return findings
-    have, wanted = (fraction_text(want.start + k * want.step) for k in (int(first[1]), 0))
-    return [Finding("start", f"positions start at {have} where {wanted} was expected"), *findings[1:]]
-
-
-def _other_positions(table: Table, expected: Tabular) -> list[Finding]:
-    """Return at which positions the rows of a recipe are, where the expected ones are its rows at others."""
-    found = matched_positions(expected, table)
-    if found is None:
-        return []
-    have = table.positions.numbers(0, len(found))
-    runs = np.split(np.arange(len(found)), 1 + np.flatnonzero(np.diff(found - have)))
-    moved = [(run[0], span(run[0], run[-1], "row")) for run in runs if found[run[0]] != have[run[0]]]
-    if not 0 < len(moved) <= MAX_PARTS:
-        return []
-    texts = (f"{rows}: positions start at {have[k]:g} where {found[k]} was expected" for k, rows in moved)
-    return [Finding("rows", ", ".join(texts))]
-
-
-def _scaled_positions(found: Identification | None, expected: Tabular) -> list[Finding]:
-    """Return how many times the expected ones all positions of the same recipe are; [] of other tables."""
-    have = _parsed(found.recipe) if found is not None else None
-    if have is None or not isinstance(have.plan, Waves) or have.plan.axes:
-        return []
-    want = expected if isinstance(expected, Table) else _parsed(identify(expected).recipe)
-    if want is None or have.source != want.source or have.part.count != want.part.count:
-        return []
-    own, meant = (table.part.numbers(0, table.part.count) for table in (have, want))
-    ratio = float(near(float(own[-1] / meant[-1]), MAX_FACTOR_GAP)) if own[-1] * meant[-1] else 1.0
-    if ratio == 1 or not np.allclose(own, ratio * meant, MAX_FACTOR_GAP, 0):
-        return []
-    return [Finding("factor", f"every position is {factor_text(ratio)} times the expected one")]
+    return differing_texts(CATALOGUE[encoding], both)
 
 
 def _parameters(recipe: str | None, expected: Table) -> list[Finding]:
     """Return the parameters of a recipe that differ from the expected ones of the same encoding."""
-    have, want = _parsed(recipe), Expected.of(expected)
+    have, want = parsed(recipe), Expected.of(expected)
     if have is None or have.source.encoding != expected.source.encoding:
         return []
     if want is not None:
         return [Finding("parameter", line) for line in key_lines(want, have.source.keys())]
     own, other = have.source.keys(), expected.source.keys()
-    return _texts(expected.source.encoding, {key: (own.get(key, ""), other.get(key, "")) for key in {**other, **own}})
+    return differing_texts(
+        expected.source.encoding, {key: (own.get(key, ""), other.get(key, "")) for key in {**other, **own}}
+    )
 
 
 def _explained(actual: Tabular, expected: Tabular) -> list[Finding]:
@@ -925,14 +869,6 @@ def _resized(pairs: Sequence[tuple[ArrayView, ArrayView]], expected: Tabular) ->
     return []
 
 
-def _parsed(recipe: str | None) -> Table | None:
-    """Return the table of a recipe that a file holds or shows; None where it has none."""
-    for text in (recipe, f"{recipe},len=1") if recipe else ():  # frequencies alone have no length
-        with contextlib.suppress(PecliError):
-            return Table.parse(text)
-    return None
-
-
 def _renamed(actual: Tabular, expected: Table) -> list[Finding]:
     """Return why a table with other names of arrays differs, compared under pecli's own names."""
     own = expected.plain()
@@ -941,5 +877,16 @@ def _renamed(actual: Tabular, expected: Table) -> list[Finding]:
     parts = [(called.get(a.name, name), actual, a.name) for a, name in zip(named, called.values(), strict=False)]
     seen = ConcatTable(parts, actual.metadata, actual)
     findings = _explained(seen, own) if seen.arrays else []
-    extra = "an array that accompanies the table differs; the table's own values are equal"
-    return findings or [Finding("extra", extra)]
+    companions = _companion(actual, expected, findings)
+    return [*companions, *(one.without_option if companions else one for one in findings)]
+
+
+def _companion(actual: Tabular, expected: Table, others: Sequence[Finding]) -> list[Finding]:
+    """Return how the frequencies that accompany cosines and sines differ, if that is not what others say of these."""
+    name = expected.arrays[-1].name
+    if expected.request.naming.companion is None or name not in (array.name for array in actual.arrays):
+        return []
+    table = Table.make(expected.source, start=1, length=1, layout="angles", dtype=expected.arrays[-1].dtype)
+    found = _explained(View(actual, [actual.array(name)]), table)
+    causes = [one for one in found if one.kind != "rounding" and one.text not in {other.text for other in others}]
+    return [one._replace(text=f"{name}: {one.text}").without_option for one in causes]

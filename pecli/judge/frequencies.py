@@ -48,6 +48,8 @@ def identify_vector(table: Tabular) -> Identification | None:
         falls = values[0] > values[-1] and (np.diff(values) <= 0).all()  # narrow types repeat the smallest
         if (scaled := _of_reciprocals(values, array.name)) is not None:
             return scaled
+        if (other := _otherwise(values, array.name)) is not None:
+            return other
         if 0 < values[0] < np.inf and (values >= 0).all() and falls:
             dtype = effective_dtype(values, array.dtype)
             found = _named(values, dtype, array.name)
@@ -76,6 +78,26 @@ def _of_reciprocals(values: Floats, array: str) -> Identification | None:
         return None
     note = "the reciprocals of its frequencies, by which positions are divided (MLX's _freqs), not a table"
     return replace(found, notes=(note,), equal=None)
+
+
+def _otherwise(values: Floats, array: str) -> Identification | None:
+    """Return the recipe whose frequencies a vector holds twice, in reverse order or in another unit; else None."""
+    if len(values) < MIN_SURE_FREQUENCIES or not (values > 0).all():
+        return None
+    half, ways = len(values) // 2, dict[str, Floats]()
+    if np.array_equal(values[:half], values[half:]):
+        ways["each stands twice (half-split)"] = values[:half]
+    if np.array_equal(values[::2], values[1::2]):
+        ways["each stands twice (interleaved)"] = values[::2]
+    if not ways and values[-1] == 1:
+        ways["in reverse order"] = values[::-1]
+    if not ways and values[0] != 1:
+        ways |= {"over 2 pi, as turns": values * (2 * np.pi), "as wavelengths, 2 pi over each": 2 * np.pi / values}
+    for note, own in ways.items():
+        found = _named(rounded(own, "float32"), "float32", array) if own[0] > own[-1] else None
+        if found is not None and found.confidence == "sure":
+            return replace(found, notes=(f"the frequencies of its pairs (inv_freq) {note}, not a table",), equal=None)
+    return None
 
 
 def _is_slopes(recipe: str | None, count: int) -> bool:

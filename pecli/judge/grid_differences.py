@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pecli.judge import grids
-from pecli.judge.description import COPIES, UNLIKE, harmless, is_rounding
+from pecli.judge.description import COPIES, TWICE, UNLIKE, harmless, is_rounding
 from pecli.judge.orders import span
 from pecli.judge.planes import EPSILON, Integers
 from pecli.judge.signal import Signal, phasors, positions_in_steps
@@ -127,6 +127,9 @@ def _arranged(found: list[Finding], grid: grids.Grid, expected: Table) -> list[F
         want, have = expected.request.layout, grids.pairing_of(grid.reading)
         other = f", {have} where {want} was expected" * ({want, have} == {"half", "interleaved"})
         own.append(Finding("layout", f"{grid.reading.layout}{other}: {shapes}"))
+    elif grid.reading is not None and {expected.request.layout, grids.pairing_of(grid.reading)} == {*TWICE}:
+        words = [TWICE[one] for one in (grids.pairing_of(grid.reading), expected.request.layout)]
+        own.append(Finding("layout", "the columns are {} where {} ones were expected".format(*words)))
     later = [one for one in found if one.kind == "rounding"]
     return [*(one for one in found if one not in later), *own, *later]
 

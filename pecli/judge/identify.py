@@ -46,7 +46,16 @@ from pecli.judge.planes import (
     rows_of,
 )  # fmt: skip
 from pecli.judge.rows import floats as read_floats
-from pecli.judge.signal import Measured, follows_waves, lone_readings, measured_readings, wave_groups, wrapped
+from pecli.judge.signal import (
+    Measured,
+    follows_waves,
+    lone_readings,
+    measured_readings,
+    straight_columns,
+    uneven_turns,
+    wave_groups,
+    wrapped,
+)  # fmt: skip
 from pecli.numbers.blocks import in_blocks
 from pecli.numbers.decimals import digits as digits_of
 from pecli.numbers.decimals import number_text
@@ -147,7 +156,10 @@ def identify_digits(table: Tabular) -> Identification | None:
     for phases, of in ((0.0, "the exact one"), (EPSILON["float32"], "that of float32 phases (within their rounding)")):
         for one in found:
             held = InMemory({name: v.T for name, v in arrays.items()}) if EXCHANGED in one.notes else table
-            exact = table_like(read_source(f"{one.recipe},dtype=float64"), held)
+            try:
+                exact = table_like(read_source(f"{one.recipe},dtype=float64"), held)
+            except PecliError:  # a step of more digits than positions have
+                continue
             both = [[read_floats(view, 0, view.rows) for view in pair] for pair in pair_views(held, exact)[0]]
             if len(both) < len(table.arrays) or any(v.shape != x.shape for v, x in both):
                 continue
@@ -422,7 +434,7 @@ def matched_positions(table: Tabular, recipe: Table) -> Integers | None:
         found = match(rows, every, MAX_LONE_GAP)
         if (found < 0).any():
             return None
-    return found if (found != np.arange(len(found))).any() and (found != found[0]).any() else None
+    return found if (found != np.arange(len(found))).any() else None
 
 
 # Waves whose rows are looked for at any positions, and how many of these a recipe lists.
@@ -445,7 +457,7 @@ def at_positions(table: Tabular) -> Identification | None:
             places, recipes = matched_positions(table, like), [text]
             if places is None and (places := _first_pair_positions(table, like)) is not None:
                 recipes = [f"{text}{':,'[':' in text]}base={base}" for base in PUBLISHED_BASES]
-            if places is None or len(places) > MAX_POSITIONS:
+            if places is None or len(places) > MAX_POSITIONS or len(np.unique(places)) < len(places):
                 continue
             for recipe in recipes:
                 if found := _at(table, places, recipe):
@@ -826,7 +838,13 @@ def _measured_only(measured: Measured, nearest: waves.WaveName | None, explained
     text = f"{kind}, {many}, {stands}" + f", period {2 * np.pi / pairs.steps[0]:.6g} rows" * (pairs.count == 1)
     if not reading.is_angles and abs(pairs.magnitude - 1) > 4 * pairs.magnitude_error:
         text += f", magnitude {pairs.magnitude:.4g}"
-    if nearest is None:
+    lines = straight_columns(reading) if reading.is_alone and not reading.is_angles else np.arange(0)
+    if len(lines):
+        text += f"; {numbered_are('column', lines)} {'a straight line' if len(lines) == 1 else 'straight lines'}"
+    uneven = "" if reading.is_alone or reading.is_angles else uneven_turns(reading, measured.signal)
+    if nearest is None and uneven:
+        text += f"; no recipe was found: {uneven}"
+    elif nearest is None:
         if pairs.count > 1:
             steps = pairs.steps[np.isfinite(pairs.errors)]  # others are too slow to be measured
             steps = np.sort(steps if reading.is_angles else wrapped(steps))[::-1]
@@ -869,7 +887,8 @@ def _frequencies(table: Tabular, found: Identification) -> tuple[str, ...]:
         return ()
     (own, keys), (name, others) = split_recipe(found.recipe), split_recipe(vector.recipe)
     take_table_keys(own, keys)
-    same = own == name and all(others.get(key) == value for key, value in keys.items())
+    same = own == name and "dtype" not in others and keys.get("base") == others.get("base")
+    same &= all(others.get(key) == value for key, value in keys.items())
     return vector.arrays if same else ()
 
 

@@ -123,7 +123,6 @@ def resized_otherwise(have: Floats, want: Floats, error: float) -> str:
     count, near = len(want), MAX_SOURCE_ERRORS * error * np.abs(want).max(initial=0.0)
     columns = np.linspace(0, want.shape[1] - 1, min(SAMPLE, want.shape[1])).astype(np.int64)
     same = int((have != want).any(axis=1).argmax())
-    found = list[tuple[float, str]]()
     for old, tokens in product(range(2, math.isqrt(count)), range(min(same, MAX_TOKENS) + 1)):
         for _, sides, new in (one for one in _grids(old * old + tokens, count) if one[0] == tokens and len(one[1]) > 1):
             for way in WAYS if max(sides) < min(new) else ():
@@ -133,12 +132,9 @@ def resized_otherwise(have: Floats, want: Floats, error: float) -> str:
                 if np.abs(made - want[tokens:, columns]).max() > near:
                     continue
                 whole = np.concatenate([want[:tokens], _source(want[tokens:], new, shares)])
-                tries = ((float(np.abs(other - have).max()), text) for text, other in interpolated(whole, have))
-                also = f", where bi{way.name} was expected"
-                found += [(gap, text.replace("the expected", "the", 1) + also) for gap, text in tries]
-        if found:
-            gap, text = min(found)
-            return text if gap <= MAX_SOURCE_ERRORS * near else ""
+                for text, other in interpolated(whole, have):
+                    if np.abs(other - have).max() <= MAX_SOURCE_ERRORS * near:
+                        return f"{text.replace('the expected', 'the', 1)}, where bi{way.name} was expected"
     return ""
 
 

@@ -286,7 +286,8 @@ def kernels(applied: AppliedRotation, *, moved: bool = True) -> Iterator[tuple[s
         Whether faults of the positions are among them.
     """
     pairs, width, whole = applied.pairs, applied.rotary, applied.x.shape[-1]
-    for times, text in ((0, "not rotated at all: the outputs are the inputs"), (2, TWICE)):
+    still = "not rotated at all: the outputs are the inputs" + ", as at position 0" * (len({*applied.at.tolist()}) == 1)
+    for times, text in ((0, still), (2, TWICE)):
         yield text, partial(applied.rotated, times=times)
     for other in PAIRINGS:
         if other != pairs:

@@ -57,6 +57,7 @@ PHASE_ERROR = 2.0**-23  # that a position and a frequency rounded to float32 lea
 MAX_UNKNOWN_SHARE = 0.5  # of the rows or columns may be none of the expected ones
 FLOATS = (*GRIDS, *REAL)
 UNMASKED = ("constant", "exchanged", "negated")  # kinds of changes that infinite values take part in
+REST_OFF = "the rest differs by"
 VAGUE = ("place", "rest", "rounding")  # kinds of findings that name no cause
 
 
@@ -187,6 +188,15 @@ class ArrayPair:
             found.append(self.as_stored(np.concatenate(reads)) / self.scale)
         return found
 
+    @cached_property
+    def is_map(self) -> bool:
+        """Whether channels (channels, height, width) are as large together at every place, as sines and cosines are."""
+        count = count_of(self.expected)
+        if count * self.width > MAX_EXCHANGED:
+            return False
+        sums = (floats(self.expected, 0, count).reshape(self.expected.shape) ** 2).sum(axis=0)
+        return bool(np.ptp(sums) <= MAX_NOISE * sums.max() > 0)
+
     def word(self, axis: int) -> str:
         """Return the word for the index of an axis; a bias (heads, q, k) whose axes have no names is square."""
         array, shape = self.expected, self.expected.shape
@@ -195,7 +205,7 @@ class ArrayPair:
         named = array.axes[axis] if len(array.axes) == len(self.actual.shape) else ""
         if named in ("head", "batch") or axis == self.actual.lead - 1:
             return named if named in ("head", "batch") else "row"
-        square = len(shape) == 3 and shape[1] == shape[2]
+        square = len(shape) == 3 and shape[1] == shape[2] and not self.is_map
         return "head" if square else "axis-0 index" if axis == 0 else f"axis-{axis} block"
 
     def at(self, row: int, column: int) -> str:
@@ -371,6 +381,8 @@ def _located(pairs: list[ArrayPair], differing: list[ArrayPair]) -> list[Finding
         return [place(pair) for pair in differing]
     few = max(1, min(MAX_SINGLE, MAX_SINGLE_SHARE * sum(math.prod(pair.actual.shape) for pair in differing)))
     same = all(pair.same_shape for pair in differing)
+    if same and all(pair.stored and (pair.overview.rows <= pair.slack).all() for pair in differing):
+        return sorted(map(place, differing), key=lambda one: one.kind != "rounding")
     tried, partly = list[list[float]](), list[Finding]()
     for how in ("stored", "effective", "single", "noise"):
         nears = [pair.within(how) for pair in differing]
@@ -475,7 +487,7 @@ def _rest(differing: list[ArrayPair], left: list[Differences]) -> Iterator[Findi
         ulp, most = math.ceil(max(one.rounding_units for one in left) - 0.5), max(one.rounding for one in left)
         size = f"{ulp} ulp" if 0 < ulp <= MAX_ULP_NAMED else limit(most, 2)
         phases = all(one.rounding <= pair.slack.max() for pair, one in zip(differing, left, strict=True))
-        yield Finding("rounding", f"the rest {'is rounding' if phases else 'differs by'}{',' * phases} at most {size}")
+        yield Finding("rounding", f"the rest is rounding, at most {size}" if phases else f"{REST_OFF} at most {size}")
 
 
 def place(pair: ArrayPair) -> Finding:
@@ -571,7 +583,7 @@ def _restricted(pair: ArrayPair, chosen: int) -> tuple[Mask | None, str]:
     """Return the region in which values differ, by its indices on an axis, or on all where `chosen` is -1."""
     index, sides = pair.overview.index(pair, pair.near), pair.sides
     axes = [axis for axis, at in enumerate(index) if len(at) < sides[axis]]
-    if (len(axes) < 2) if chosen < 0 else chosen not in axes:
+    if not index[-1].size or ((len(axes) < 2) if chosen < 0 else chosen not in axes):
         return None, ""
     kept = axes if chosen < 0 else [chosen]
     inside = [np.isin(np.arange(side), at) | (axis not in kept)
@@ -794,6 +806,8 @@ def _orders(differing: list[ArrayPair], near: float, *, loose: bool) -> Changes:
         if loose and apart.size and apart.min() < MIN_APART * near:  # one row could be called another
             continue
         for text, order in _matched(a[:, keys], b[:, keys], near, first.word(axis)):
+            if loose and len(np.unique(order[order >= 0])) < np.count_nonzero(order >= 0):  # alike but for noise
+                continue
             target = order.reshape(-1, *(1,) * (len(sides) - axis - 1))
             rows = np.take(np.arange(count).reshape(others), np.maximum(order, 0), axis)
             yield RowChange("rows", text, order=np.where(target < 0, target, rows).ravel())
@@ -823,6 +837,16 @@ def _other_axes(differing: list[ArrayPair]) -> Changes:
             stand = f": the expected values stand in the order of the axes {order}" if len(shape) > 2 else ""
             text = f"reshaped instead of transposed{stand}"
         yield RowChange("axes", text, sources={pair: _transposed(pair, axes) for pair in differing})
+    if len(shape) == len(own) == 2:
+        text = f"the values were reshaped to {own[::-1]} and then transposed"
+        yield RowChange("axes", text, sources={pair: _read_across(pair) for pair in differing})
+
+
+def _read_across(pair: ArrayPair) -> ArrayPair:
+    """Return the pair whose expected values are read row by row in the sides exchanged, and then transposed."""
+    rows, width = count_of(pair.actual), pair.width
+    own = np.ascontiguousarray(floats(pair.expected, 0, count_of(pair.expected)).reshape(width, rows).T)
+    return replace(pair, expected=with_rows(pair.actual, own))
 
 
 def _transposed(pair: ArrayPair, axes: tuple[int, ...]) -> ArrayPair:

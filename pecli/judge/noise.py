@@ -168,6 +168,7 @@ def is_trained(table: Tabular) -> bool:
 # Values that show whether two arrays are related, how many standard errors their correlation may be, and by how much
 # their deviations may differ, relative.
 MIN_RELATED, RELATED_ERRORS, MAX_OTHER_SPREAD = 32, 3, 0.5
+MAX_ALIKE = 0.05  # share of the values that may be equal, as zeros are
 
 
 def unrelated(pairs: list[tuple[ArrayView, ArrayView]]) -> Finding | None:
@@ -179,9 +180,11 @@ def unrelated(pairs: list[tuple[ArrayView, ArrayView]]) -> Finding | None:
         y, x = (read_floats(view, 0, view.rows).ravel() for view in (left, right))
         if not (np.isfinite(y).all() and np.isfinite(x).all() and y.std() and x.std()):
             return None
-        related = abs(float(np.corrcoef(y, x)[0, 1])) > RELATED_ERRORS / math.sqrt(size)
+        related = (y == x).mean() > MAX_ALIKE or abs(float(np.corrcoef(y, x)[0, 1])) > RELATED_ERRORS / math.sqrt(size)
         waves = any((((v - v.mean()) / v.std()) ** 4).mean() < MIN_KURTOSIS for v in (y, x))  # of other frequencies
         if related or waves or abs(y.std() / x.std() - 1) > MAX_OTHER_SPREAD:
             return None
-    text = "the values have nothing to do with the expected ones, though they are spread alike"
-    return Finding("random", f"{text}: another draw or training, most likely") if pairs else None
+        if np.array_equal(np.sort(y), np.sort(x)):
+            return Finding("random", "the values are the expected ones, in another order")
+    text = "no value has to do with the expected one at its place, though both are spread alike"
+    return Finding("random", f"{text}: another draw, training or order") if pairs else None

@@ -72,12 +72,15 @@ def match(actual: Floats, expected: Floats, near: float) -> Integers:
         good = (off <= near) & (off < least)
         found[left[good]], least[good] = rows[good], off[good]
     known = left[found[left] >= 0]
-    lines = list[tuple[Integers, NDArray[np.bool_]]]()
+    lines = list[tuple[int, int, Integers, NDArray[np.bool_]]]()
+    gone = len(expected) - len(actual)  # by as many the rows after missing ones have moved
     for step in (-1, 1):  # backwards, and forwards, which is simpler
         shifts, counts = np.unique(found[known] - step * known, return_counts=True)
-        common = shifts[counts > max(1, len(left) // MAX_SHIFTS)].tolist()
-        lines += [(line, far(left, line) <= near) for line in (shift + step * left for shift in common)]
-    for line, good in sorted(lines, key=lambda one: np.count_nonzero(one[1])):  # the commonest is the last
+        common = {*shifts[counts > max(1, len(left) // MAX_SHIFTS)].tolist(), *[gone] * (gone != 0 and step == 1)}
+        for shift in sorted(common):
+            good = far(left, shift + step * left) <= near
+            lines.append((int(np.count_nonzero(good)), -abs(shift - gone), shift + step * left, good))
+    for *_, line, good in sorted(lines, key=lambda one: one[:2]):  # the commonest is the last
         found[left[good]] = line[good]
     return found
 
@@ -287,6 +290,8 @@ def _edited(found: Integers, count: int, unit: str) -> tuple[str, Integers] | No
                 last = pending[0].first - 1
                 where = span(int(found[0]), int(found[last]), unit)
                 parts[0] = f"{span(0, last, unit)} hold what was expected at {where}"
+                parts += [_filled(one, unit) for one in pending]
+            elif unit == "column":
                 parts += [_filled(one, unit) for one in pending]
             break  # a table without these rows that is as long goes on after the last expected row
         for one in pending:

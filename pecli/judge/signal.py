@@ -464,6 +464,8 @@ class Measured(NamedTuple):
                        falling=not self.falling)  # fmt: skip
 
 
+# Share of the pairs that turn by more than a quarter a row beyond which the others do not tell the direction.
+MAX_FAST = 0.25
 # Values of a row up to which a few rows are read as waves: longer ones are flattened tables, and trying every name on
 # them would take minutes.
 MAX_ROW, MIN_LONG_ROWS = 1 << 14, 4
@@ -517,7 +519,8 @@ def _measured(
     """Yield a reading with its signal, and the other way round where the signal leaves that open."""
     if signal is None or (len(signal.rows) > 1 and bool(np.isinf(signal.errors).all())) != still:
         return
-    doubtful = len(signal.rows) == 1 or (signal.backward and (np.abs(signal.steps) > np.pi / 2).any())
+    fast = np.abs(signal.steps) > np.pi / 2  # these may turn either way
+    doubtful = len(signal.rows) == 1 or (fast.any() and (signal.backward or fast.mean() > MAX_FAST))
     for swapped in (signal.backward, not signal.backward) if doubtful else (signal.backward,):
         oriented = reading.swapped() if swapped else reading
         own = signal.exchanged() if swapped else signal
@@ -696,3 +699,29 @@ def follows_waves(measured: Measured) -> bool:
     off = np.abs(signal.unit - np.exp(1j * (signal.phases + signal.steps * places[:, None])))
     one_length = (np.abs(lengths / np.median(lengths) - 1) < MAX_WAVE_GAP).mean() >= MIN_WAVES
     return bool((off < MAX_WAVE_GAP).mean() >= MIN_WAVES and one_length)
+
+
+# Of a straight line, relative to its range, and of the lengths of a pair whose angle is to be read; radians by which
+# the turns of rows may differ that are evenly spaced.
+MAX_BEND, MAX_COARSE, MAX_UNEVEN_TURN = 1e-3, 0.01, 0.05
+
+
+def straight_columns(reading: Reading) -> Integers:
+    """Return the columns that rise or fall evenly, beyond what sines do, as the first one of Time2Vec."""
+    columns, rows = reading.cos - reading.cos.mean(axis=0), np.arange(len(reading.cos))[:, None]
+    slopes = (columns * (rows - rows.mean())).sum(axis=0) / ((rows - rows.mean()) ** 2).sum()
+    off, size = np.abs(columns - slopes * (rows - rows.mean())).max(axis=0), np.ptp(columns, axis=0)
+    return np.flatnonzero((off <= MAX_BEND * size) & (size > 2 * np.median(size)))
+
+
+def uneven_turns(reading: Reading, signal: Signal) -> str:
+    """Return that rows are at uneven positions, by which the first pair turns; "" where they are even."""
+    assert reading.sin is not None
+    if np.ptp(np.hypot(reading.cos[:, 0], reading.sin[:, 0])) > MAX_COARSE * signal.magnitude:  # the values are coarse
+        return ""
+    near = np.flatnonzero(np.diff(signal.rows) == 1)
+    turns = np.abs(np.angle(signal.unit[near + 1, 0] * signal.unit[near, 0].conj()))
+    if not len(turns) or signal.still[0] or turns.max() > np.pi / 2 or np.ptp(turns) <= MAX_UNEVEN_TURN:
+        return ""
+    low, high = turns.min(), turns.max()
+    return f"the rows are at uneven positions, the first pair turns by {low:.4g} to {high:.4g} radians from row to row"

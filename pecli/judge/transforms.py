@@ -18,7 +18,7 @@ from pecli.judge.waves import LOW_TYPES
 from pecli.numbers.blocks import in_blocks
 from pecli.numbers.decimals import shortest
 from pecli.numbers.dtypes import GRIDS
-from pecli.numbers.printing import limit
+from pecli.numbers.printing import figure, limit
 from pecli.numbers.rounding import floats as as_floats
 from pecli.spec.tabular import InMemory, Tabular
 from pecli.tables.comparison import Finding
@@ -93,7 +93,9 @@ def _remade(have: ArrayView, want: ArrayView) -> Finding | None:
             np.where(right[..., None], np.stack([angle * np.cos(1), angle * np.sin(1)], 2), np.nan).reshape(y.shape),
     }  # fmt: skip
     if len(x) >= MIN_PLACES:
-        made["one row of numbers is added to every row, such as a bias"] = x + np.median(y - x, axis=0)
+        row = np.median(y - x, axis=0)
+        one = f"{figure(abs(row[0]))} is {'added to' if row[0] > 0 else 'subtracted from'} all values"
+        made[one if np.ptp(row) <= gap else "one row of numbers is added to every row, such as a bias"] = x + row
     text = next((text for text, values in made.items() if np.abs(values - y).max(initial=0) <= gap), None)
     return None if text is None else Finding("value", text)
 
@@ -161,6 +163,8 @@ def colliding(pairs: list[tuple[ArrayView, ArrayView]]) -> Finding | None:
     if len({len(again) for again in (*have, *want)}) != 1:
         return None
     again, count = np.all(have, axis=0), len(have[0])
+    if max(left.row_size for left, _ in pairs) < 2:  # numbers of a list may be equal
+        return None
     if not MIN_COLLIDING * count < np.count_nonzero(again) < count or np.all(want, axis=0).any():
         return None
     text = f"{np.count_nonzero(again)} of {count + 1} rows repeat the row before, which no expected row does"
@@ -246,7 +250,9 @@ def moved_coordinates(pairs: list[tuple[ArrayView, ArrayView]]) -> Finding | Non
                 text = f"the angle of each pair is off by a constant, the same at all {where}"
                 return Finding("start", f"{text}, as where coordinates are shifted")
             ratios = {_advance_ratio(a, b, k) for k in range(1, a.ndim) if a.shape[k] >= MIN_PLACES} - {None}
-            if len(ratios) == 1 and (ratio := ratios.pop()) not in (0.0, 1.0):
+            if len(ratios) == 1 and (ratio := ratios.pop() or 0.0) not in (0.0, 1.0):
+                if abs(ratio * 2 * np.pi - 1) < MAX_TURN_GAP:
+                    return Finding("frequency", "the factor 2 pi is missing from every angle")
                 text = f"coordinates advance by {ratio:.6g} times the expected step"
                 return Finding("frequency", f"{text}, along every axis, as where they have another range")
     return None
@@ -302,7 +308,7 @@ def gathered(actual: Tabular, expected: Tabular) -> list[Finding]:
     if have is None or want is None or not have.bytes or is_large(actual) or is_large(expected):
         return []
     bias, entries = ([side for side in array.shape if side != 1] for array in (have, want))
-    if len(bias) != 3 or len(entries) != 2 or bias[0] != entries[1]:
+    if len(bias) != 3 or len(entries) != 2 or bias[0] != entries[1] or math.prod(bias[1:]) <= entries[0]:
         return []
     y, x = (as_floats(t.read(a.name), a.dtype) for t, a in ((actual, have), (expected, want)))
     held, known = ({row.tobytes() for row in rows} for rows in (y.reshape(bias[0], -1).T.copy(), x.reshape(entries)))

@@ -47,6 +47,9 @@ FLOAT64_UNITS = 8.0, 4.0
 MAX_DOUBLE = 1e-6
 # Median gap in the first rows from which a name is no candidate: bfloat16 angles of them are off by 0.03.
 PLAUSIBLE_GAP = 0.1
+# How far the steps of narrow types take a value from the exact one: of its angle, relative (exponents in bfloat16), and
+# at all; and the share of the values within it below which narrow types are not tried.
+NARROW_ANGLE, NARROW_VALUE, MIN_POSSIBLE = 0.1, 0.02, 0.9
 # Rows that a name must resemble, and rows by which an arithmetic is chosen, some first ones and others from all; fewer
 # of more pairs, or 32,768 of them take 20 seconds.
 FIRST_ROWS, SAMPLE_ROWS, SAMPLE_VALUES = 8, 160, 1 << 18
@@ -206,6 +209,12 @@ def ways(exact: Floats, singles: Callable[[str], Floats], dtype: str, positions:
     wide += [Way("float32", held, "float32", "float32"), Way("float32", plain)]
     if 1 < len(exact) <= MAX_RUNNING and (exact > 0).all():
         wide.append(Way("float32", exact, "float32", "float32", running=True))
+        ratios = np.append(exact[0], np.full(len(exact) - 1, exact[1] / exact[0]))
+        if np.allclose(
+            np.multiply.accumulate(ratios), exact, 1e-9, 0
+        ):  # each frequency is the one before times a ratio
+            products = np.multiply.accumulate(ratios.astype(np.float32)).astype(np.float64)
+            wide.append(Way("float32", products, "float32", "float32"))
     narrow = []
     for low in (TF32, *LOW_TYPES):
         coarse = not np.array_equal(rounded(positions, low), positions)
@@ -353,7 +362,10 @@ class WaveName:
             found.append(seen(way, every))
             if found[-1].explained == 1 and found[-1].equal > MIN_EQUAL:
                 break
-        if max(found, key=agreement).explained < (1.0 if measured.reading.is_angles else MIN_WIDE):
+        whole, narrow = measured.reading.is_angles, NARROW_ANGLE * np.abs(near.angles) + NARROW_VALUE
+        possible = [np.abs(a - b) <= narrow * max(1.0, self.magnitude) for a, b in zip(have, real, strict=False)]
+        wrong = max(found, key=agreement).explained < (1.0 if whole else MIN_WIDE)
+        if wrong and (whole or np.mean(possible) > MIN_POSSIBLE):
             different = dict[bytes, Way]()  # in few rows most of them give the same angles
             for way in low:
                 different.setdefault(way.name.encode() + way.angles_at(positions[:, None]).tobytes(), way)

@@ -217,6 +217,10 @@ def parameter_text(key: str, have: str, wanted: str, off: str | None = None) -> 
 
     `off` is what a flag is called that is not set.
     """
+    if key == "include-input":
+        if have in ("", "none") or wanted in ("", "none"):
+            return f"the input columns {'are missing' if have in ('', 'none') else 'were not expected'}"
+        return f"the input columns come {have} where they were expected {wanted}"
     if {have, wanted} <= {"true", "false", ""}:
         if off:
             return f"{key} where {off} was expected" if have == "true" else f"{off} where {key} was expected"
@@ -237,14 +241,16 @@ def other_values(keys: Mapping[str, str], option: str, *usual: str) -> Iterator[
 def other_bases(keys: Mapping[str, str], *usual: str) -> Iterator[Change]:
     """Yield other exponents, expressed as other bases, and each of these bases; nothing where there is no base.
 
-    The exponent is likelier than another base where the commonest base is expected, the first one.
+    The exponent is likelier than any other base where the commonest base is expected, the first one, and elsewhere
+    than all but the common ones.
     """
     option, value = "base", keys.get("base", "")
     if not value:
         return
-    bases = other_values(keys, option, *usual)
+    bases = list(other_values(keys, option, *usual))
     exponents = (other_exponent(option, value, times, phrase) for phrase, times in EXPONENTS.items())
-    yield from chain(exponents, bases) if value == usual[0] else chain(bases, exponents)
+    first = 0 if value == usual[0] else COMMON_BASES
+    yield from chain(bases[:first], exponents, bases[first:])
 
 
 def other_exponent(option: str, base: str, times: Fraction, phrase: str) -> Change:
@@ -254,6 +260,8 @@ def other_exponent(option: str, base: str, times: Fraction, phrase: str) -> Chan
     return Change("exponent", text, {option: number_text(other)})
 
 
+# Bases that are likelier than an exponent by which they could be explained.
+COMMON_BASES = 9
 # Wrong exponents, and wrong logarithms and powers in exp(-i log(base) / d): what they multiply all exponents by.
 EXPONENTS = {
     "exponent i/d where 2i/d was expected": Fraction(1, 2),

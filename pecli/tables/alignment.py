@@ -20,7 +20,7 @@ from pecli.numbers.blocks import in_blocks
 from pecli.numbers.dtypes import DTYPES, ITEM_BYTES, real_type
 from pecli.numbers.positions import Positions
 from pecli.numbers.rounding import floats
-from pecli.spec.catalogue import find
+from pecli.spec.catalogue import CATALOGUE, find
 from pecli.spec.declaration import Family
 from pecli.spec.plans import Waves
 from pecli.spec.recipe import split_recipe
@@ -99,6 +99,8 @@ def read_fitting(text: str, other: Tabular, **choice: str) -> NamedSource:
         return replace(best, note=note, layers=(kind, *others))
     except MissingParameter:
         (name, given), other = split_recipe(text), as_one_array(other)
+        if name not in CATALOGUE:  # a model's config, whose error says what its encoding needs
+            raise
         lacking = [p.option for p in find(name).options if p.required and not {p.option, *p.param.names} & given.keys()]
         sides = sorted({side for array in other.arrays for side in array.shape})
         words = [str(size) for size in sorted({k * side for side in sides for k in (1, 2)})]
@@ -221,7 +223,7 @@ def _rows(source: NamedSource, other: Tabular) -> list[dict[str, Any]]:
 
 def lengths_of(table: Tabular, family: Family) -> list[int]:
     """Return the numbers of positions that a table of this family may have, the likeliest first."""
-    array = table.arrays[0]
+    array = next((one for one in table.arrays if sum(side > 1 for side in one.shape) > 1), table.arrays[0])
     shape = [side for side in array.shape if side != 1] or [1]
     if family is Family.BIAS:
         if len(shape) == 2 and shape[1] % 2 and array.axes[-1:] != ("key",):
@@ -367,11 +369,12 @@ def doubled_layouts(table: Tabular, pairs: int = 0) -> set[str]:
 def _called(source: NamedSource, other: Tabular) -> dict[str, str]:
     """Return the names that the other gives cosines and sines, cos_cached and so on, and frequencies that it has."""
     names = [array.name for array in other.arrays]
-    pair = cosines_and_sines(names)
-    if not pair or pair == ["cos", "sin"] or "name" in source.given or not all(map(NAME.fullmatch, pair)):
+    own = cosines_and_sines(names) or [name for name in names if name.rpartition(".")[2] != FREQUENCIES]
+    also = {"companion": FREQUENCIES} if own and companion_name(own[0], FREQUENCIES) in names else {}
+    usual = own == ["cos", "sin"] or (len(own) != 2 and not (also and len(names) == 2))
+    if "name" in source.given or not all(map(NAME.fullmatch, own)) or (usual and not also):
         return {}
-    also = {"companion": FREQUENCIES} if companion_name(pair[0], FREQUENCIES) in names else {}
-    return {"name": "+".join(pair), **also}
+    return also if own == ["cos", "sin"] else {"name": "+".join(own), **also}
 
 
 def _misfit(made: Table, other: Tabular) -> Misfit:

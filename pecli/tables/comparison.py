@@ -216,9 +216,10 @@ def compare_tables(a: Tabular, b: Tabular, tolerance: Tolerance | None = None, p
     found = Comparison(tolerance=tolerance or Tolerance())
     pairs, left_only, right_only = pair_views(a, b)
     if left_only + right_only and [left.name for left, _ in pairs] != [right.name for _, right in pairs]:
-        name = pairs[0][0 if left_only else 1].name  # one of several, with the only array of the other side
+        names = [pair[0 if left_only else 1].name for pair in pairs]  # one of several, with the only one of the other
+        name = " and ".join(names) + " alone" * (len(names) == 1)
         left_out = ", ".join(map(repr, (left_only + right_only)[:MAX_LEFT_OUT]))
-        found.remark("arrays", f"compared: {name} alone, not {left_out}", complete=True)
+        found.remark("arrays", f"compared: {name}, not {left_out}", complete=True)
         left_only, right_only = [], []
     for names, side in ((left_only, "first"), (right_only, "second")):
         if names and pairs:

@@ -134,7 +134,8 @@ def read_source(text: str, **choice: str | None) -> NamedSource:
     if kind is not Kind.RECIPE:
         return NamedSource(text)
     recipe, _, array = text.rpartition("::")
-    one = recipe and array.isidentifier()
+    of_value = os.path.isfile(recipe.rpartition("=")[2])  # points=FILE::NAME, the last parameter
+    one = recipe and array.isidentifier() and not of_value
     return replace(_recipe_source(recipe), text=text, array=array) if one else _recipe_source(text)
 
 

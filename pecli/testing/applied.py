@@ -19,6 +19,7 @@ from pecli.judge.located import located
 from pecli.numbers.dtypes import GRIDS
 from pecli.numbers.printing import figure, limit
 from pecli.numbers.rounding import Floats, allowance, floats, narrow
+from pecli.spec.catalogue import CATALOGUE
 from pecli.spec.recipe import split_recipe
 from pecli.spec.tabular import Array, InMemory
 from pecli.tables.foreign import table_of
@@ -107,9 +108,12 @@ class Applied:
             if "rotary-dim" not in facts:
                 found += self._added(array, x, y, right)
                 continue
+            axes = self.axes or AXES_BY_RANK[x.ndim]
+            if "(" in axes:  # heads side by side
+                heads, axes = made.outputs.heads[array.name], "bshd"
+                x, y, right = (one.reshape(*one.shape[:2], heads, -1) for one in (x, y, right))
             if "leading" in facts:  # the last columns rotate
                 x, y, right = (np.roll(one, -int(facts["leading"]), axis=-1) for one in (x, y, right))
-            axes = self.axes or AXES_BY_RANK[x.ndim]
             rows = x.shape[axes.replace("t", "s").index("s")] if x.ndim > 1 else 1
             applied = applied_rotation(
                 facts, axes, (x, y, right), positions=self._positions(rows), dtype=array.dtype,
@@ -129,7 +133,11 @@ class Applied:
     def _source(self, applied: str, companion: Any) -> RotationSource:
         """Return the cosines and sines of any position: of the recipe, or of the rows of a file."""
         if self.source.recipe is not None:
-            return RotationSource(split_recipe(applied))
+            name, keys = split_recipe(applied)
+            known = name in CATALOGUE  # else it is a model's config
+            return RotationSource(
+                (name, keys) if known else (self.source.recipe.encoding.name, self.source.recipe.keys())
+            )
         cos, sin = (np.asarray(companion.read(part), np.float64) for part in ("cos", "sin"))
         return RotationSource(None, (np.arange(len(cos)), cos, sin))
 

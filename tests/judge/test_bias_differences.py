@@ -126,7 +126,7 @@ MISTAKES = {
     "t5 trained": (trained(t5(100, 64)), "t5:heads=4,len=100", "64 buckets where 32 were expected"),
     "t5 trained causal": (trained(t5(100, both=False)), "t5:heads=4,len=100", "causal where bidirectional was expected"),
     "t5 other numbers": (trained(t5(100)), "t5:heads=4,len=100",
-                         "the index is the expected one, and the trained numbers are others"),
+                         "the places that share a number are those of the expected index, and the trained numbers are others"),
     "t5 rounded up": (buckets(lambda s: np.ceil(8 + 2 * np.log2(np.maximum(s, 1) / 8) - 1e-9).astype(int)),
                       "t5:len=100,form=index", "buckets of far distances are rounded up where they should be cut"),
     "swin columns first": ((X[:, None] - X + 5) * 7 + Y[:, None] - Y + 3, "window:grid=4x6,form=index",

@@ -94,7 +94,7 @@ def differences(have: Mapping[str, str], want: Mapping[str, str]) -> list[str]:
     found = []
     for key in dict.fromkeys((*want, *have)):
         one, other = have.get(key, ""), want.get(key, "")
-        if one == other or key == "order":
+        if one == other or key in ("order", "odd"):  # of a layout, of another width
             continue
         text = parameter_text(key, one, other)
         if key == "shift" and {one, other} == {"0", "1"}:

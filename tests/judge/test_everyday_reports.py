@@ -1,0 +1,277 @@
+"""What three users met who had never seen the tool: a wrong sentence, a silence or a crash each."""
+
+import numpy as np
+import pytest
+
+import pecli
+from pecli.testing import assert_applied, assert_table
+
+
+def frequencies(dim, base=1e4):
+    return (1 / base ** (np.arange(0, dim, 2, dtype="f4") / np.float32(dim))).astype("f4")
+
+
+def cache(positions, w):
+    angles = np.asarray(positions, "f4")[:, None] * w
+    both = np.concatenate([angles, angles], axis=1)
+    return {"cos": np.cos(both), "sin": np.sin(both)}
+
+
+def rotated(x, positions, w):
+    angles, half = np.multiply.outer(positions, w), x.shape[-1] // 2
+    a, b = x[..., :half], x[..., half:]
+    return np.concatenate([a * np.cos(angles) - b * np.sin(angles), b * np.cos(angles) + a * np.sin(angles)], axis=-1)
+
+
+RIGHT = frequencies(128, 1e6)
+ROPE = "rope:dim=128,base=1000000"
+
+
+@pytest.mark.parametrize("names", [("cos_cached", "sin_cached"), ("cos", "sin"), ("rotary.cos", "rotary.sin")])
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [(frequencies(128), "base 10000 where 1000000 was expected"), (2 * RIGHT, "every frequency is 2 times the expected"),
+     (0 * RIGHT, "frequencies 0 to 63 are zero"),
+     ((RIGHT.view("u4") + 0x8000 & 0xFFFF0000).view("f4"), "the frequencies were rounded to bfloat16")],
+)  # fmt: skip
+def test_wrong_frequencies_beside_a_right_cache_are_not_harmless(ask, names, wrong, said):
+    made = dict(zip(names, cache(range(200), RIGHT).values(), strict=True))
+    frequency = names[0].rpartition(".")[0] + "." * ("." in names[0]) + "inv_freq"
+    np.savez("cache.npz", **made, **{frequency: wrong})
+    ask("compare", "cache.npz", ROPE).ends(1).says(f"different: {frequency}: {said}").never("accepts it")
+    with pytest.raises(AssertionError, match="inv_freq"):
+        assert_table({**made, frequency: wrong}, ROPE, arithmetic="float32")
+    np.savez("cache.npz", **made, **{frequency: RIGHT})
+    ask("compare", "cache.npz", ROPE).says("different, but harmless")
+    assert_table({**made, frequency: RIGHT}, ROPE, arithmetic="float32")
+
+
+def test_identify_says_of_what_base_the_frequencies_beside_a_cache_are(ask):
+    np.savez("cache.npz", **cache(range(200), frequencies(128)), inv_freq=RIGHT)
+    ask("identify", "cache.npz").says("rope:dim=128,len=200", f"'inv_freq' is {ROPE}")
+
+
+@pytest.mark.parametrize(
+    ("made", "said"),
+    [(RIGHT[::-1], "in reverse order"), (RIGHT / (2 * np.pi), "over 2 pi, as turns"),
+     (2 * np.pi / RIGHT, "as wavelengths"), (np.tile(RIGHT, 2), "each stands twice (half-split)"),
+     (RIGHT.repeat(2), "each stands twice (interleaved)")],
+)  # fmt: skip
+def test_a_list_of_frequencies_in_another_unit_or_order_is_named(ask, made, said):
+    np.save("list.npy", made.astype("f4"))
+    ask("identify", "list.npy").says(f"{ROPE} (sure", said).never("nearly")
+
+
+def test_rows_of_one_position_are_those_of_it(ask):
+    np.savez("step.npz", **cache([39, 39, 39], RIGHT))
+    ask("compare", "step.npz", ROPE).ends(1).says("different: every row is that of position 39").never("scaling")
+    ask("identify", "step.npz").never("cyclic", "turn takes")
+
+
+def test_the_right_divisors_of_a_gguf_are_right(ask):
+    w = frequencies(128, 5e5).astype(float)
+    turns = 8192 * w / (2 * np.pi)
+    smooth = np.clip((turns - 1) / 3, 0, 1)
+    np.save("rope_freqs.npy", (1 / ((1 - smooth) / 8 + smooth)).astype("f4"))
+    recipe = "rope:dim=128,base=500000,scaling=llama3,factor=8,original-max=8192"
+    ask("compare", "rope_freqs.npy", recipe).says(
+        "the divisors of its frequencies (rope_freqs), and they are the expected"
+    )
+
+
+def test_bits_of_float16_are_not_called_bfloat16(ask):
+    held = {name: values.astype("f2").view("u2") for name, values in cache(range(200), RIGHT).items()}
+    np.savez("bits.npz", **held)
+    ask("compare", "bits.npz", ROPE).says("the integers are the bits of float16 values").never("bfloat16")
+
+
+def test_the_places_of_a_bias_come_before_its_rounding(ask):
+    slopes = (2.0 ** -np.arange(0.5, 8.5, 0.5)).astype("f4").astype(float)
+    query, key = np.arange(4)[:, None], np.arange(32)
+    np.save("bias.npy", -slopes[:, None, None] * np.abs(key - query))
+    answer = ask("compare", "bias.npy", "alibi:heads=16").ends(1)
+    answer.says("different: the queries are the first of the keys, where the last were expected")
+
+
+def test_frequencies_by_a_running_product_are_rounding(ask):
+    ratio, w = np.float32(1e6) ** np.float32(-2 / 128), [np.float32(1)]
+    for _ in range(63):
+        w.append(np.float32(w[-1] * ratio))
+    np.savez("cache.npz", **cache(range(4096), np.array(w)))
+    ask("compare", "cache.npz", ROPE).says("different, but harmless: rounding of float32 phases")
+    ask("identify", "cache.npz").says(f"{ROPE},len=4096")
+
+
+@pytest.mark.parametrize("axes", ["bshd", "bs(hd)"])
+def test_heads_side_by_side_are_judged_as_heads_apart(axes):
+    x = np.random.default_rng(0).normal(size=(1, 24, 4, 64)).astype("f4")
+    made = rotated(x.swapaxes(1, 2), np.arange(24), frequencies(64)).swapaxes(1, 2).astype("f4")
+    shape = x.shape if axes == "bshd" else (1, 24, 256)
+    with pytest.raises(AssertionError, match="base 10000 where 500000 was expected"):
+        assert_applied(x.reshape(shape), made.reshape(shape), "rope:dim=64,base=500000", pairs="half", axes=axes)
+
+
+def test_a_config_with_positions_of_each_batch_is_followed():
+    config = {"model_type": "llama", "hidden_size": 256, "num_attention_heads": 4, "num_key_value_heads": 4,
+              "rope_theta": 500000.0, "max_position_embeddings": 4096}  # fmt: skip
+    x, places = np.random.default_rng(0).normal(size=(2, 4, 24, 64)).astype("f4"), np.add.outer([3, 7], np.arange(24))
+    w = frequencies(64, 5e5)
+    right = np.stack([rotated(one, at, w) for one, at in zip(x, places, strict=True)]).astype("f4")
+    assert_applied(x, right, config, pairs="half", positions=places, axes="bhsd")
+    with pytest.raises(AssertionError, match="every batch has the positions of the first one"):
+        assert_applied(x, rotated(x, places[0], w).astype("f4"), config, pairs="half", positions=places, axes="bhsd")
+
+
+@pytest.mark.parametrize(
+    ("places", "base", "said"),
+    [([5, 9, 100, 7], 1e4, "base 10000 where 1000000 was expected"), ([6, 10, 101, 8], 1e6, "1 too large"),
+     ([0, 1, 2, 3], 1e6, "whatever positions were given"), ([1.25, 2.25, 25, 1.75], 1e6, "factor 4")],
+)  # fmt: skip
+def test_mistakes_at_uneven_positions_are_told(ask, places, base, said):
+    np.savez("cache.npz", **cache(places, frequencies(128, base)))
+    ask("compare", "cache.npz", f"{ROPE},positions=5+9+100+7").ends(1).says(said)
+
+
+def test_matrices_of_pairs_are_compared(ask):
+    angles = np.outer(np.arange(100), RIGHT)
+    c, s = np.cos(angles), np.sin(angles)
+    np.save("pairs.npy", np.stack([np.stack([c, -s], -1), np.stack([s, c], -1)], -2).astype("f4"))
+    ask("compare", "pairs.npy", ROPE).says("different: each pair is a rotation matrix of 2 x 2", "rounding")
+
+
+def test_two_rows_of_cosines_off_by_one_unit_are_harmless(ask):
+    np.save("rows.npy", cache([0, 1], frequencies(64, 1e6))["cos"] * np.float32(1 + 2**-23))
+    ask("compare", "rows.npy", "rope:dim=64,base=1000000").says("harmless").never("expected 0.")
+
+
+@pytest.mark.parametrize("dim", [20, 24, 32, 50, 100])
+@pytest.mark.parametrize("rows", [50, 60])
+def test_a_forgotten_minus_is_told_of_every_width(ask, dim, rows):
+    angles = np.outer(np.arange(rows), 1e4 ** (2 * np.arange(dim // 2) / dim))
+    np.save("pe.npy", np.stack([np.sin(angles), np.cos(angles)], axis=2).reshape(rows, dim))
+    ask("compare", "pe.npy", f"sinusoidal:dim={dim}").ends(1).says("different: exponent 2i/d where -2i/d was expected")
+
+
+def test_the_same_numbers_are_no_other_draw(ask):
+    trained = np.random.default_rng(0).normal(0, 0.02, (128, 32)).astype("f4")
+    np.save("theirs.npy", trained)
+    np.save("ours.npy", trained.reshape(32, 128).T)
+    ask("compare", "ours.npy", "theirs.npy").says("reshaped to (32, 128) and then transposed").never("draw")
+    np.save("ours.npy", np.sort(trained, axis=1))
+    ask("compare", "ours.npy", "theirs.npy").says("the values are the expected ones, in another order").never("draw")
+    mixed = trained.copy()
+    mixed[:, [0, 15]] = np.linspace(0, 100, 256).reshape(128, 2)
+    np.save("ours.npy", mixed)
+    ask("compare", "ours.npy", "theirs.npy").never("has to do with", "nothing to do")
+
+
+def test_few_slow_frequencies_are_no_repeated_rows(ask):
+    angles = np.arange(60)[:, None] / 1e4 * (np.arange(0, 32, 2) / 32)
+    np.save("pe.npy", np.stack([np.sin(angles), np.cos(angles)], axis=2).reshape(60, 32))
+    ask("compare", "pe.npy", "sinusoidal:dim=32").ends(1).says("other frequencies").never("repeat")
+    ask("identify", "pe.npy").never("repeat")
+
+
+def hours(rows, period=24.0):
+    return np.stack([part(2 * np.pi * rows / period) for part in (np.sin, np.cos)], axis=1)
+
+
+def test_an_hour_that_is_missing_is_told_of_any_length(ask):
+    np.save("theirs.npy", hours(np.arange(720)))
+    np.save("ours.npy", hours(np.delete(np.arange(720), 200)))
+    ask("compare", "ours.npy", "theirs.npy").says("row 200 is missing, later rows have moved up by 1")
+    np.save("ours.npy", hours(np.delete(np.arange(720), range(300, 310))))
+    ask("compare", "ours.npy", "theirs.npy").says("rows 300 to 309 are missing, later rows have moved up by 10")
+
+
+def csv(name, columns):
+    np.savetxt(name, np.stack(list(columns.values()), axis=1), fmt="%.6f", delimiter=",", header=",".join(columns),
+               comments="")  # fmt: skip
+
+
+def test_milliseconds_for_seconds_are_one_factor(ask):
+    for name, times in (("ours.csv", 1000), ("theirs.csv", 1)):
+        day, year = (hours(times * np.arange(2000), period) for period in (24, 8765.82))
+        csv(name, {"day_sin": day[:, 0], "day_cos": day[:, 1], "year_sin": year[:, 0], "year_cos": year[:, 1]})
+    ask("compare", "ours.csv", "theirs.csv").ends(1).says("both pairs turn 1000 times as fast")
+    ask("identify", "ours.csv").ends(0).says("cyclic features")
+
+
+def test_a_month_that_does_not_change_hides_no_hours(ask):
+    rows = np.arange(24 * 14)
+    day, month = hours(rows), hours(0 * rows + 1, 12)
+    csv("jan.csv", {"hour_sin": day[:, 0], "hour_cos": day[:, 1], "month_sin": month[:, 0], "month_cos": month[:, 1]})
+    ask("identify", "jan.csv").says("hour_sin and hour_cos, one turn takes 24 rows", "the angle does not change")
+
+
+def test_months_from_zero_on_are_a_cycle(ask):
+    year = hours(np.arange(12), 12)
+    csv("months.csv", {"month": np.arange(1, 13), "sin": year[:, 0], "cos": year[:, 1]})
+    ask("identify", "months.csv").says("cyclic features: sin and cos, one turn takes 12 rows").never("nearly")
+
+
+def test_axes_and_layout_of_a_rotary_grid_are_both_told(ask):
+    y, x = np.divmod(np.arange(12 * 20), 20)
+    angles = np.concatenate([np.outer(p, 1e4 ** (-np.arange(16) / 16)) for p in (x, y)], axis=1)
+    np.savez("grid.npz", cos=np.cos(angles).repeat(2, 1), sin=np.sin(angles).repeat(2, 1))
+    answer = ask("compare", "grid.npz", "rope2d:grid=12x20,dim=64,layout=half").ends(1)
+    answer.says("height and width are exchanged", "the columns are interleaved where half-split ones were expected")
+
+
+def test_an_array_of_a_file_may_end_a_recipe(ask):
+    points = np.random.default_rng(0).uniform(-1, 1, (50, 3))
+    angles = points[:, None] * 2.0 ** np.arange(4)[:, None]
+    both = np.stack([np.sin(angles), np.cos(angles)], axis=2).reshape(50, -1)
+    np.savez("points.npz", points=points, encoded=np.concatenate([points, both], axis=1))
+    recipe = "nerf:bands=4,coordinates=given,point-axes=3,order=by-frequency,include-input=first,pi=false"
+    ask("compare", "points.npz::encoded", f"{recipe},points=points.npz::points").never("choose it with")
+
+
+def test_grouped_keys_have_the_heads_that_their_rows_give(ask):
+    rng = np.random.default_rng(0)
+    weights = {"q_proj.weight": rng.normal(size=(256, 64)), "k_proj.weight": rng.normal(size=(64, 64))}
+    moved = {}
+    for name, values in weights.items():
+        heads = values.reshape(-1, 32, 64)
+        moved[name] = np.concatenate([heads[:, ::2], heads[:, 1::2]], axis=1).reshape(values.shape)
+    np.savez("theirs.npz", **weights)
+    np.savez("ours.npz", **moved)
+    ask("compare", "ours.npz", "theirs.npz", "--heads", "8").says("rows permuted: half against interleaved")
+
+
+def test_numbers_of_columns_above_decimal_commas_are_no_row(ask):
+    rows = cache(range(8), frequencies(32))["cos"]
+    lines = [";".join(map(str, range(32))), *(";".join(f"{v:.3f}".replace(".", ",") for v in row) for row in rows)]
+    with open("table.csv", "w", encoding="utf-8") as file:
+        file.write("\n".join(lines) + "\n")
+    ask("compare", "table.csv", "rope:dim=32").says("all values are right, rounded to 3 decimals")
+
+
+def test_time2vec_has_a_straight_line_and_may_lack_its_phase(ask):
+    rng = np.random.default_rng(0)
+    w, phase = rng.uniform(0, 1, (2, 16))
+    for name, own in (("ours.npy", 0), ("theirs.npy", phase)):
+        table = np.sin(np.arange(200)[:, None] * w + own)
+        table[:, 0] = np.arange(200) * w[0] + np.broadcast_to(own, 16)[0]
+        np.save(name, table.astype("f4"))
+    ask("identify", "theirs.npy").says("column 0 is a straight line")
+    ask("compare", "ours.npy", "theirs.npy").ends(1).never("internal error")
+
+
+def test_positions_that_are_no_steps_are_said_to_be_uneven(ask):
+    places = np.log(np.geomspace(0.002, 80, 50)) / 4
+    angles = np.outer(places, 1e4 ** (-np.arange(64) / 64))
+    np.save("noise.npy", np.concatenate([np.sin(angles), np.cos(angles)], axis=1)[np.argsort(places**2)])
+    assert "radians a row" not in str(pecli.identify(np.load("noise.npy")).measured)
+
+
+def test_words_for_columns_of_the_input_and_falling_positions(ask):
+    x = np.linspace(-1, 1, 64)
+    angles = x[:, None] * 2.0 ** np.arange(10)
+    both = np.stack([np.sin(angles), np.cos(angles)], axis=2).reshape(64, 20)
+    np.save("ours.npy", both)
+    np.save("theirs.npy", np.concatenate([x[:, None], both], axis=1))
+    ask("compare", "ours.npy", "theirs.npy").says("the input columns are missing")
+    np.save("times.npy", pecli.table("sinusoidal:dim=128,len=50,start=999,step=-20")["pe"])
+    said = "positions fall by 20 where they were expected to rise by 20"
+    ask("compare", "times.npy", "sinusoidal:dim=128,len=50,step=20").says(said)
