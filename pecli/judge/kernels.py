@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from pecli.errors import PecliError
 from pecli.judge.description import factor_text, harmless
 from pecli.judge.located import indices, located
+from pecli.judge.orders import numbered
 from pecli.judge.planes import EPSILON, Floats, Integers, effective_dtype, rounded
 from pecli.judge.rows import ComputedRows
 from pecli.judge.waves import LOW_TYPES
@@ -294,6 +295,7 @@ def kernels(applied: AppliedRotation, *, moved: bool = True) -> Iterator[tuple[s
             yield pairing_text(other, pairs), partial(applied.rotated, pairs=other)
     for text, factor in _factor(applied):
         yield text, partial(applied.scaled, factor=factor)
+    yield from _after(applied)
     yield "the scale of each position is missing: the vectors are only rotated", applied.rotated
     yield "the scale of each position is inverted: queries are scaled as keys, or keys as queries", applied.inverted
     for text, modify in ROTATION_ERRORS.items():
@@ -363,6 +365,24 @@ def _formulas(applied: AppliedRotation) -> Iterator[tuple[str, dict[str, Any]]]:
         (moved, cosines[own], quarters, np.where(in_half < quarter, -1.0, 1.0)),
     ):  # fmt: skip
         yield text, {"cosines": columns_of, "partner": others, "sign": sign}
+
+
+def _after(applied: AppliedRotation) -> Iterator[tuple[str, Kernel]]:
+    """Yield what was done to the right outputs afterwards, and columns that are still those of the inputs."""
+    x, y, right = applied.flat
+    lengths, expected = (np.linalg.norm(values, axis=1, keepdims=True) for values in (y, right))
+    own = lengths / np.where(expected, expected, 1.0)
+    yield "each vector has another length, as of a norm after the rotation", lambda v: right[v] * own[v]
+    if len(x) >= MIN_VECTORS:  # a few follow any numbers
+        size, added = (right**2).sum(axis=0), (y - right).mean(axis=0)
+        weights = (y * right).sum(axis=0) / np.where(size, size, 1.0)
+        text = "each column is multiplied by a number of its own, as of a norm's weight after the rotation"
+        yield text, lambda v: right[v] * weights
+        yield "one vector is added to all outputs, as a bias after the rotation", lambda v: right[v] + added
+    same = (x == y).all(axis=0) & (x != right).any(axis=0)
+    if same.any():
+        text = f"{numbered('column', np.flatnonzero(same))} are those of the inputs: they were not rotated"
+        yield text, lambda v: np.where(same, x[v], right[v])
 
 
 def _narrow_phases(applied: AppliedRotation) -> Iterator[tuple[str, Kernel]]:
@@ -446,6 +466,11 @@ def _difference(
 ) -> list[str]:
     """Return in words how measured cosines and sines differ from the expected ones; nothing where it is not known."""
     step, kind = int(distinct[-1] - distinct[0]) // max(1, len(distinct) - 1), COARSER[applied.dtype]
+    if len(distinct) == 1:
+        at = _position(applied, z[0])
+        return (
+            [f"position {at} was used where {distinct[0]} was expected"] if at not in (None, int(distinct[0])) else []
+        )
     if step == 0 or (np.diff(distinct) != step).any():
         return []
     try:
@@ -462,6 +487,20 @@ def _difference(
     return [re.sub(r"\brow(?=s? )", "position", text) if first else text for text in texts]
 
 
+def _position(applied: AppliedRotation, z: Rotations) -> int | None:
+    """Return the only whole position at which all pairs are rotated as one vector's, (pairs,), are."""
+    many = max(MIN_POSITIONS, 2 * int(applied.at.max()))
+    with contextlib.suppress(PecliError):
+        known = applied.source.rotations(np.arange(many))
+        near = MAX_FACTOR_ERROR[applied.dtype] + GRIDS["float32"].rounding * many
+        found = np.flatnonzero(np.abs(known - z).max(axis=1) <= 4 * near * np.abs(z).max())
+        return int(found[0]) if len(found) == 1 else None
+    return None
+
+
+MIN_VECTORS = 8  # that show a number for each column
+# Positions among which that of a single vector is looked for, from 0 on.
+MIN_POSITIONS = 1 << 12
 # What two tensors say of a rotation too many, which the expected one may lack, and of where positions begin.
 RELATIVE = {
     TWICE: "it is the expected tensor, rotated once more: rotated twice, or the expected one not at all",

@@ -123,6 +123,29 @@ def test_a_config_with_positions_of_each_batch_is_followed():
 
 
 @pytest.mark.parametrize(
+    ("after", "said"),
+    [(lambda x, y, rng: y / np.linalg.norm(y, axis=-1, keepdims=True), "each vector has another length"),
+     (lambda x, y, rng: y * rng.uniform(0.5, 2, 64), "each column is multiplied by a number of its own"),
+     (lambda x, y, rng: y + rng.normal(size=64), "one vector is added to all outputs"),
+     (lambda x, y, rng: np.concatenate([y[..., :32], x[..., 32:]], -1), "columns 32 to 63 are those of the inputs")],
+)  # fmt: skip
+def test_what_was_done_after_a_rotation_is_named(after, said):
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(2, 4, 24, 64)).astype("f4")
+    made = after(x, rotated(x, np.arange(24), frequencies(64)), rng).astype("f4")
+    with pytest.raises(AssertionError, match=said):
+        assert_applied(x, made, "rope:dim=64", pairs="half")
+
+
+@pytest.mark.parametrize(("used", "wanted"), [(30, 0), (7, 40), (1057, 1000)])
+def test_the_position_of_a_single_token_is_told(used, wanted):
+    x = np.random.default_rng(0).normal(size=(1, 4, 1, 64)).astype("f4")
+    made = rotated(x, np.array([used]), frequencies(64)).astype("f4")
+    with pytest.raises(AssertionError, match=f"position {used} was used where {wanted} was expected"):
+        assert_applied(x, made, "rope:dim=64", pairs="half", start=wanted)
+
+
+@pytest.mark.parametrize(
     ("places", "base", "said"),
     [([5, 9, 100, 7], 1e4, "base 10000 where 1000000 was expected"), ([6, 10, 101, 8], 1e6, "1 too large"),
      ([0, 1, 2, 3], 1e6, "whatever positions were given"), ([1.25, 2.25, 25, 1.75], 1e6, "factor 4")],
