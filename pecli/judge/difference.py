@@ -374,13 +374,15 @@ def _by_frequencies(group: tuple[Plane, ...], w: Floats) -> list[Finding] | None
         signal, pairs = measured.signal, measured.pairs
         if pairs.count != len(w) or pairs.count < 2 or not np.isfinite(pairs.errors).all():
             continue
-        if pairs.steps.max() > np.pi:  # of more than half a turn a row, whole turns are not known
-            continue
         if len(signal.rows) < MIN_EXPLAINED * len(measured.rows):  # the first rows alone say nothing of the others
             continue
         own, meant = (_turning(signal, steps) for steps in (signal.steps, np.copysign(w, signal.steps)))
         known = np.abs(np.sort(pairs.steps) - np.sort(w)) <= WAVE_GAP * np.sort(w) + pairs.errors.min()
         clearly = own >= MIN_SAMPLE > meant and 2 * (1 - own) <= 1 - meant
+        if clearly and pairs.steps.max() > np.pi and known.mean() <= 0.5:  # whole turns are not known
+            text = "other frequencies: some pairs turn backward, or by more than half a turn a row"
+            wanted = f"{w.max():.4g} to {w.min():.4g} radians a row were expected"
+            return [Finding("frequency", f"{text}, where {wanted}")]
         if clearly and known.mean() <= 0.5:  # pairs in another order are no other frequencies
             return [Finding("frequency", _series_words(pairs.at(waves.LEVELS["float32"]), w))]
     return None
@@ -436,6 +438,8 @@ def _described(measured: Measured, want: Expected, *, named: bool) -> Descriptio
                 return best
         if best is not None and best.fits and not best.name.phase:
             break
+    twice = want.named.table.get("layout") in ("half", "interleaved") and len(want.named.frequencies) * 2
+    named &= measured.pairs.count != twice  # half of the columns are others than the other half
     if named and (best is None or not best.fits or len(best.lines) > 1 or best.other):
         names = waves.names_of(measured)
         alike = [name for name in names if name.encoding == want.encoding]  # the same values may have other names, too
@@ -577,7 +581,9 @@ def _other_steps(pairs: Pairs, base: Named) -> Iterator[Fraction]:
         return
     number, inverse = shortest(low, high), shortest(1 / high, 1 / low)
     ratio = simplest(Fraction(float(low)), Fraction(float(high)))
-    even = [ratio] if {*ratio.as_integer_ratio()} & {pairs.rows - 1, pairs.rows, pairs.rows + 1} else []
+    n = max(2, pairs.rows)
+    even = [one for one in (Fraction(n, n - 1), Fraction(n - 1, n)) if low <= one <= high]  # linspace with its end
+    even += [ratio] if {*ratio.as_integer_ratio()} & {n - 1, n, n + 1} else []
     even += [one for one in (Fraction(1, max(1, pairs.rows - k)) for k in (0, 1)) if low <= one <= high]
     if not even and min(digits(number), digits(inverse)) <= MAX_STEP_DIGITS:
         even = [Fraction(number) if digits(number) <= digits(inverse) else 1 / Fraction(inverse)]
@@ -715,6 +721,8 @@ def _rounding(name: waves.WaveName, want: Expected, total: Tally, found: Compari
     elif is_rounding(largest, total.residual):
         words = {"exact": "rounding", "float64": "float64 rounding", "float32": "rounding of float32 phases"}
         yield harmless(words[name.way.name], largest, figures.max_ulp)
+        if name.measured.reading.is_angles:
+            yield Finding("labels", "both hold angles in radians: no cosine and no sine was taken")
 
 
 def _located(name: waves.WaveName, want: Expected, total: Tally) -> Iterator[Finding]:
@@ -775,7 +783,8 @@ def _low_arithmetic(name: waves.WaveName, *, also: bool) -> str:
     both = way.compute(positions, name.magnitude, dtype), right.compute(positions, name.magnitude, "float64")
     doubt = STEP_UNITS * 2.0**-24 * np.abs(positions[:, None]) * w  # that float32 phases leave
     for one, other in zip(*both, strict=True):
-        wrong |= (np.abs(one - other) > unit(other, dtype) / 2 + doubt).any(axis=1)
+        once = unit(other, dtype) * (0.5 if name.magnitude == 1 else 1.5)  # a product is rounded again
+        wrong |= (np.abs(one - other) > once + doubt).any(axis=1)
     if not wrong.any():
         return text
     return f"{text}: first beyond rounding at position {fraction_text(name.start + name.step * int(wrong.argmax()))}"
@@ -820,6 +829,10 @@ def _positions(name: waves.WaveName, want: Expected) -> Iterator[Finding]:
             text = f"positions are divided by {over}, {length}: step 1/{over} where {own} was expected"
         else:
             text = f"positions advance by {fraction_text(name.step)} where {own} was expected"
+            if ratio == Fraction(count, max(1, count - 1)) and want.start == 0:
+                text += (
+                    f": the last of {count:,} rows stands at {fraction_text(count * want.step)}, as linspace puts it"
+                )
             if ratio < 0 < want.step:
                 text = f"positions fall by {fraction_text(-name.step)} where they were expected to rise by {own}"
             text += f" (step {fraction_text(name.step)})"

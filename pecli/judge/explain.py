@@ -115,6 +115,11 @@ def explain(actual: Tabular, expected: Tabular, found: Comparison) -> list[Findi
                 return own
             alone = len(left.arrays) == 1 < len(found.arrays)  # and the others are equal
             return [one if name in one.text or not alone else one._replace(text=f"{name}: {one.text}") for one in few]
+        scales = [one.names for one in found.arrays if one.figures.beyond and "scale" in one.names[1]]
+        if len(scales) == 1 < len(found.arrays) == 1 + sum(not one.figures.beyond for one in found.arrays):
+            of_scale, meant = scales[0]  # of xPos, beside right cosines and sines
+            both = View(actual, [actual.array(of_scale)]), View(expected, [expected.array(meant)])
+            return [one._replace(text=f"{of_scale}: {one.text}") for one in located(matched_views(*both))]
         of_waves = isinstance(expected, Table) and isinstance(expected.plan, Waves)
         if of_waves and along_first(actual) is not None:  # a bias may be the same for all queries
             return [Finding("axes", ALONG_FIRST)]
@@ -652,7 +657,7 @@ def _frequencies(actual: Tabular, table: Table, found: Comparison) -> list[Findi
             more = f": {numbered_are('pair', np.arange(len(values), len(want)))} missing"
         return [Finding("shape", f"{len(values)} frequencies where {len(want)} were expected{more}")]
     kind = effective_dtype(values, array.dtype)
-    if kind in LOW_TYPES and kind != array.dtype and np.array_equal(values, rounded(want, kind)):
+    if kind in LOW_TYPES and np.array_equal(values, rounded(want, kind)):
         return [Finding("frequency", f"the frequencies were rounded to {kind}")]
     if found.total.max_ulp <= MAX_POWER_ULP and np.allclose(values, want, MAX_POWER_GAP, 0):
         return [harmless("rounding alone", found.total.max_abs, found.total.max_ulp)]

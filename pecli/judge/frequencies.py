@@ -58,7 +58,8 @@ def identify_vector(table: Tabular) -> Identification | None:
             if dtype in waves.LOW_TYPES and dtype != array.dtype:
                 note = f"the values were rounded to {dtype}, the file holds {array.dtype}"
                 return replace(found, recipe=f"{found.recipe},dtype={dtype}", notes=(note, *found.notes))
-            return found
+            coarse = (f"in {dtype}, which is too coarse for angles at far positions",) * (dtype in waves.LOW_TYPES)
+            return replace(found, notes=(*found.notes, *coarse))
     return None
 
 

@@ -181,7 +181,8 @@ def identify_digits(table: Tabular) -> Identification | None:
         apart = max((np.abs(v - x).max() if v.shape == x.shape else np.inf for v, x in both), default=np.inf)
         other = other if apart <= 0.1**digits and len(both) == len(table.arrays) else NONE
     if other.recipe is None and own and hidden[0].recipe:
-        return replace(own[0], confidence="likely", notes=(f"printed with {words}", *own[0].notes))
+        notes = (f"printed with {words}, as another rounding than the recipe's leaves them", *own[0].notes)
+        return replace(own[0], confidence="likely", arithmetic=words, equal=0.0, notes=notes)
     return other if other.recipe else None
 
 
@@ -792,11 +793,12 @@ def structure_notes(name: waves.WaveName) -> Iterator[str]:
     measured = name.measured
     if measured.stated is not None:
         yield "rows are at the positions that were given"
-    if measured.reading.is_angles:
+    units = _units(float(name.step))
+    if measured.reading.is_angles and not any("degrees" in one for one in units):
         yield ANGLES
     if measured.reading.is_angles and measured.reading.layout != "angles":
         yield f"each angle stands twice ({TWICE[measured.reading.layout.removeprefix('angles-')]})"
-    yield from _units(float(name.step))
+    yield from units
     if measured.pairs.count == 1 and name.step != 1:
         yield f"one turn takes {2 * np.pi / abs(measured.pairs.steps[0]):.6g} rows"
     if name.named.keys.get("base") == "1":

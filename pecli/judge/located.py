@@ -647,6 +647,9 @@ def _candidates(y: Floats, x: Floats, near: float, stored: str) -> Changes:
         yield RowChange(kind, f"the sign of {{}} is changed{apart}", np.negative)
     yield RowChange("sign", "{} are the absolute values of the expected ones", np.abs)
     yield RowChange("value", "{} are cut off at 0: the negative ones are 0", partial(np.maximum, 0.0))
+    yield RowChange("value", "{} are the squares of the expected ones", np.square)
+    if (x != 0).all():
+        yield RowChange("value", "{} are the reciprocals of the expected ones", np.reciprocal)
     if x.size < MIN_FITTED or x.min() == x.max():
         return
     size = float(np.abs(x).max())
@@ -763,10 +766,16 @@ def _columns(differing: list[ArrayPair], near: float, *, loose: bool) -> Changes
     if not same or any(count_of(p.actual) != count_of(p.expected) for p in differing):
         return
     if width == count == 2 * half > 2:
+        x = pair.sample[1]
+        alike = [bool((a == b).all()) for a, b in ((x[:, ::2], x[:, 1::2]), (x[:, :half], x[:, half:]))]
+        words, texts = ("interleaved", "half-split"), list[str]()
+        for have, other, is_so in zip(words, words[::-1], alike, strict=True):
+            again = f"the columns were put from {other} into {have} order once more"
+            texts.append(again if is_so else f"the columns are {have} where {other} ones were expected")
         for text, order in (
             ("neighbouring columns are exchanged", k ^ 1),
-            ("the columns are interleaved where half-split ones were expected", k // 2 + half * (k % 2)),
-            ("the columns are half-split where interleaved ones were expected", 2 * (k % half) + k // half),
+            (texts[0], k // 2 + half * (k % 2)),
+            (texts[1], 2 * (k % half) + k // half),
             ("the two halves of the columns are exchanged", (k + half) % width),
         ):
             yield RowChange("columns", text, columns=order)

@@ -39,7 +39,7 @@ MAX_ANGLE_GAP, MAX_TURN_GAP = 0.01, 0.005
 # Whole turns that an angle may make from a place to the next, unseen.
 MAX_WHOLE_TURNS = 2
 # Values of a printed table whose wrong cells are looked for, and how many these may be.
-MIN_CELLS, MAX_CELLS, MAX_FEW = 20, 1 << 16, 2
+MIN_CELLS, MAX_CELLS, MAX_FEW, MIN_DIFFERENT = 16, 1 << 16, 2, 6
 # Fewest rows, or places of a map, that show a constant.
 MIN_PLACES = 8
 # Decimals of printed values that lost their decimal point.
@@ -208,7 +208,7 @@ def few_cells(pairs: list[tuple[ArrayView, ArrayView]]) -> list[Finding]:
     if min(left.rows, left.row_size) < 2 or not MIN_CELLS <= left.rows * left.row_size <= MAX_CELLS:
         return []
     y, x = (read_floats(view, 0, view.rows) for view in (left, right))
-    printed = printed_digits(y, EPSILON[left.dtype])
+    printed = printed_digits(y, EPSILON[left.dtype], MIN_DIFFERENT)
     if printed is None or printed[1]:
         return []
     half = 0.5 * 0.1 ** printed[0] * (1 + MAX_FIRST_GAP) + EPSILON[left.dtype]

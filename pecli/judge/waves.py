@@ -628,6 +628,8 @@ QUARTER_WORDS = {
     (True, 2): "sin and cos are exchanged, and every value has the other sign",
     (True, 3): "the sign of cos is changed",
 }
+# Of a hundredth of the values, what roundings of narrow types may leave of a name that explains all.
+ROUNDING_SHARE = 0.1
 # Fitted digits below which a name that explains every sampled value needs no rival.
 MAX_PLAIN_COST = 1.6
 # Of a parameter, relative: for its derivative, and how far off the values may show it to be; how often that is done.
@@ -744,7 +746,7 @@ def _by_values(name: WaveName, key: str, value: float) -> Decimal:
 
 def merit(name: WaveName) -> tuple[float, float, float]:
     """Return the sort key of names: the share of values explained, then fitted digits and unequal values."""
-    return -math.floor(100 * name.explained), name.misfit, -name.equal
+    return -math.floor(100 * name.explained + ROUNDING_SHARE), name.misfit, -name.equal
 
 
 def fitted(

@@ -174,6 +174,8 @@ class Pairs:
     def positions_a_row(self, exponents: Floats) -> Iterator[Fraction]:
         """Yield the factors of such a series that somebody would choose, over the number of rows or gaps if need be."""
         for low, high in self.scales(exponents):
+            if self.rows > 1 and low <= self.rows / (self.rows - 1) <= high:  # linspace with its end
+                yield Fraction(self.rows, self.rows - 1)
             for count in (1, self.rows, self.rows - 1):
                 number = shortest(low * count, high * count)
                 if digits(number) <= MAX_STEP_DIGITS and (count == 1 or number == number.to_integral_value()):

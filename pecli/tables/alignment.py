@@ -286,6 +286,8 @@ def _forms(source: NamedSource, other: Tabular) -> list[Form]:
         if source.says_length or not len(other.arrays) == len(sides) == 1:
             return [*whole, *alone]
         frequencies: Form = ({"layout": "angles", "start": 1, "length": 1}, None)  # the angles of position 1
+        if other.arrays[0].dtype in ("bfloat16", "float16") and "dtype" not in given:
+            frequencies[0]["dtype"] = "float32"  # which narrow types do not hold well enough
         return [frequencies] if _are_frequencies(source, other) else [*whole, *alone, frequencies]
     names = [array.name for array in other.arrays]
     if names == ["bias"] and source.recipe.values.get("weights") and "form" not in given:  # without its index

@@ -168,6 +168,7 @@ def test_a_mask_of_a_trained_bias_is_noted():
 
 def test_angles_that_were_rounded_are_harmless():
     rounded = f4(f4(POSITION) * f4(W) * np.float32(1.0000003))
-    (found,) = pecli.compare(rounded, f"{ROPE},layout=angles").findings
+    found, note = pecli.compare(rounded, f"{ROPE},layout=angles").findings
+    assert note.text == "both hold angles in radians: no cosine and no sine was taken"
     assert found.text.startswith("rounding of float32 phases, at most 7 ulp")
     assert ": harmless; --ulp 7 or --atol 2e-05 accepts it" in found.text

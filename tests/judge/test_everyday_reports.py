@@ -298,3 +298,80 @@ def test_words_for_columns_of_the_input_and_falling_positions(ask):
     np.save("times.npy", pecli.table("sinusoidal:dim=128,len=50,start=999,step=-20")["pe"])
     said = "positions fall by 20 where they were expected to rise by 20"
     ask("compare", "times.npy", "sinusoidal:dim=128,len=50,step=20").says(said)
+
+
+def test_a_conversion_that_was_done_twice_is_told(ask):
+    w = frequencies(128)
+    half = cache(range(300), w)["cos"]
+    np.savez("ours.npz", **{k: np.concatenate([v[:, ::2], v[:, 1::2]], 1) for k, v in cache(range(300), w).items()})
+    said = "the columns were put from interleaved into half-split order once more"
+    ask("compare", "ours.npz", "rope:dim=128,layout=half").ends(1).says(said).never("were expected")
+    np.save("cos.npy", np.concatenate([half[:, ::2], half[:, 1::2]], 1))
+    ask("compare", "cos.npy", "rope:dim=128,layout=half").says(said)
+
+
+def test_a_cache_filled_up_with_ones_and_zeros_is_no_wider_table(ask):
+    angles = np.arange(300, dtype="f4")[:, None] * frequencies(128)
+    np.savez("cache.npz", cos=np.concatenate([np.cos(angles), np.ones_like(angles)], 1),
+             sin=np.concatenate([np.sin(angles), np.zeros_like(angles)], 1))  # fmt: skip
+    answer = ask("compare", "cache.npz", "rope:dim=128").ends(1)
+    answer.says("columns from 64 on are 1", "columns 64 to 127 are zero").never("128 where 128")
+
+
+def test_rounded_positions_are_first_seen_where_they_are_rounded(ask):
+    bits = np.arange(1000, dtype="f4").view("u4")
+    rounded = (bits + 0x7FFF + (bits >> 16 & 1) & 0xFFFF0000).view("f4")  # to nearest, ties to even
+    own = cache(rounded, pecli.table("rope:dim=128,scaling=yarn,factor=4,original-max=4096,len=2,start=0,"
+                                     "layout=angles,dtype=float64")["angles"][1].astype("f4"))  # fmt: skip
+    np.savez("cache.npz", **{k: v * np.float32(0.1 * np.log(4) + 1) for k, v in own.items()})
+    said = "positions were rounded to bfloat16: first beyond rounding at position 257"
+    ask("compare", "cache.npz", "rope:dim=128,scaling=yarn,factor=4,original-max=4096").ends(1).says(said)
+
+
+@pytest.mark.parametrize("rows", [777, 2048, 4096])
+def test_linspace_with_its_end_is_told(ask, rows):
+    np.savez("cache.npz", **cache(np.linspace(0, rows, rows), frequencies(128)))
+    said = f"advance by {rows}/{rows - 1} where 1 was expected: the last of {rows:,} rows stands at {rows}"
+    ask("compare", "cache.npz", "rope:dim=128").ends(1).says(said)
+
+
+def test_the_scale_of_xpos_is_judged_beside_right_cosines(ask):
+    made = pecli.table("xpos:dim=64,max-len=512,len=512")
+    held = {name: np.asarray(values) for name, values in made.items()}
+    for own, said in ((1 / held["scale"], "reciprocals"), (held["scale"] ** 2, "squares")):
+        np.savez("xpos.npz", **{**held, "scale": own})
+        answer = ask("compare", "xpos.npz", "xpos:dim=64,max-len=512,len=512").ends(1)
+        answer.says(f"scale: all values are the {said} of the expected ones").never("likely")
+
+
+def test_frequencies_of_a_narrow_buffer_are_not_the_same(ask):
+    np.save("inv_freq.npy", RIGHT.astype("f2"))
+    ask("compare", "inv_freq.npy", ROPE).ends(1).says("the frequencies were rounded to float16")
+    ask("identify", "inv_freq.npy").says("too coarse for angles")
+
+
+def test_degrees_are_not_called_radians(ask):
+    np.save("angles.npy", np.rad2deg(np.arange(400)[:, None] * frequencies(128)).astype("f4"))
+    ask("identify", "angles.npy").says("degrees instead of radians").never("angles in radians")
+
+
+def test_a_slip_in_a_row_of_a_worked_example_is_found(ask):
+    rows = [f"{np.sin(p):.3f},{np.cos(p):.3f},{np.sin(p / 100):.3f},{np.cos(p / 100):.3f}" for p in range(4)]
+    rows[3] = f"{np.sin(3):.3f},{np.cos(3):.3f},{np.sin(0.3):.3f},{np.cos(0.3):.3f}"
+    with open("sheet.csv", "w", encoding="utf-8") as file:
+        file.write("\n".join(rows) + "\n")
+    ask("compare", "sheet.csv", "sinusoidal:dim=4").says("[3, 2] is 0.296, expected 0.03", "all others are right")
+
+
+def test_waves_of_drawn_frequencies_are_other_frequencies(ask):
+    drawn = np.random.default_rng(0).normal(0, 16, 64)
+    angles = np.linspace(0, 1, 200)[:, None] * drawn
+    np.save("features.npy", np.concatenate([np.sin(angles), np.cos(angles)], 1).astype("f4"))
+    ask("compare", "features.npy", "sinusoidal:dim=128,order=sin-cos").ends(1).says("different: other frequencies")
+
+
+def test_a_base_that_ntk_made_is_named_so_in_float16(ask):
+    base = 1e4 * 4 ** (128 / 126)
+    w = (1.0 / base ** (np.arange(0, 128, 2) / 128)).astype("f4")
+    np.savez("cache.npz", **{name: values.astype("f2") for name, values in cache(range(512), w).items()})
+    ask("identify", "cache.npz").says("rope:dim=128,scaling=ntk,factor=4,len=512")
