@@ -88,7 +88,9 @@ def _causes(actual: Tabular, expected: Table, held: list[biases.Lines], compared
         if one.equal == 1.0 and len(_other_keys(one, expected)) <= 1:
             break
     best = min(fits, key=lambda f: (f.unexplained, len(_other_keys(f, expected)), f.equal < 1, f.max_ulp), default=None)
-    described = _described(best, actual, expected, compared) if best is not None else []
+    trained = best is not None and best.candidate.trained and bool(expected.source.values.get("weights"))
+    padded = best is not None and best.candidate.columns is not None  # by which values are off more than by rounding
+    described = _described(best, actual, expected, None if padded else compared) if best and not trained else []
     if best is not None and best.candidate.columns is not None:  # of keys at other positions
         return [*(Finding("copies", note) for note in best.candidate.notes), *described]
     kinds = [one.kind for one in described]
@@ -192,7 +194,7 @@ def _rounded(how: str, found: biases.Fit, compared: Comparison | None, harm: str
 
 
 def _keys(recipe: Recipe) -> dict[str, str]:
-    return {key: text for key, text in recipe.keys().items() if key not in ("seed", "generator", "weights")}
+    return {key: text for key, text in recipe.keys().items() if key not in ("seed", "generator", "weights", "std")}
 
 
 def _other_keys(found: biases.Fit, expected: Table) -> dict[str, tuple[str, str]]:
@@ -206,7 +208,7 @@ def _other_keys(found: biases.Fit, expected: Table) -> dict[str, tuple[str, str]
     return {key: (have.get(key, ""), want.get(key, "")) for key in known if have.get(key) != want.get(key)}
 
 
-def _described(found: biases.Fit, actual: Tabular, expected: Table, compared: Comparison) -> list[Finding]:
+def _described(found: biases.Fit, actual: Tabular, expected: Table, compared: Comparison | None) -> list[Finding]:
     """Return one finding for each parameter that differs, then findings on the extent and on the remaining values."""
     axes = (*biases.READINGS.values(), biases.PAST_HIDDEN)
     findings = [Finding("axes", note) for note in found.candidate.notes if note in axes]

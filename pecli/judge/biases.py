@@ -19,12 +19,12 @@ from pecli.judge.planes import Plane, effective_dtype
 from pecli.numbers.blocks import in_blocks
 from pecli.numbers.dtypes import GRIDS
 from pecli.numbers.printing import limit
-from pecli.numbers.rounding import Floats, Integers, units
+from pecli.numbers.rounding import Floats, Integers, floats, units
 from pecli.spec.catalogue import CATALOGUE
 from pecli.spec.hooks import Values
 from pecli.spec.profiles import MIN_SHARE_ALIKE, Candidate, Profile
 from pecli.spec.recipe import Recipe, join_recipe, split_recipe
-from pecli.spec.tabular import Tabular, View
+from pecli.spec.tabular import InMemory, Tabular, View
 from pecli.tables.table import Table
 
 # Values compared at once: their temporaries take some 50 MB.
@@ -173,6 +173,17 @@ def _mask_number(values: Floats) -> tuple[float | None, str]:
     if np.ptp(low) > size + units(low[:1], "bfloat16")[0]:
         return None, ""
     return float(low[-1]), f"{low[0]:g}" if len(low) == 1 else f"{low[0]:g} to {low[-1]:g}"
+
+
+def with_infinite_masks(table: Tabular) -> tuple[Tabular, str]:
+    """Return a table whose stand-ins for minus infinity are that, and the text of these; "" where there are none."""
+    made, texts = dict[str, NDArray[Any]](), list[str]()
+    for array in table.arrays:
+        values = floats(table.read(array.name), array.dtype)
+        low, text = _mask_number(values.astype(np.float64)) if array.dtype in GRIDS else (None, "")
+        made[array.name] = table.read(array.name) if low is None else np.where(values <= low, -np.inf, values)
+        texts += [text] if text else []
+    return (InMemory(made), " and ".join(dict.fromkeys(texts))) if texts else (table, "")
 
 
 def _differences(start: int, actual: Floats, other: Floats, dtype: str, candidate: Candidate) -> BlockDifferences:

@@ -22,6 +22,7 @@ from pecli.judge.arrangements import (
     without_numbers,
 )
 from pecli.judge.bias_differences import bias_differences
+from pecli.judge.biases import with_infinite_masks
 from pecli.judge.cycles import cycle_differences, cyclic
 from pecli.judge.description import COPIES, ORTHONORMAL, STILL, Identification, harmless, is_orthonormal, is_still
 from pecli.judge.difference import (
@@ -46,7 +47,17 @@ from pecli.judge.grids import CHANNELS_FIRST
 from pecli.judge.identify import HIDING, PAIRS, at_positions, identify, matched_positions
 from pecli.judge.interpolation import MAX_WEIGHTS, interpolated, resized_otherwise
 from pecli.judge.located import MAX_REST_SHARE, MAX_SINGLE, REST_OFF, VAGUE, ArrayPair, located, place
-from pecli.judge.noise import ALL, MAX_SLIGHT, TRAINED, is_trained, noise, random_parts, random_words, unrelated
+from pecli.judge.noise import (
+    ALL,
+    MAX_SLIGHT,
+    TRAINED,
+    is_trained,
+    noise,
+    random_parts,
+    random_words,
+    same_numbers,
+    unrelated,
+)
 from pecli.judge.orders import gaps, numbered, numbered_are
 from pecli.judge.planes import EPSILON, Floats, effective_dtype, is_large, rounded, unit
 from pecli.judge.positions import (
@@ -85,7 +96,7 @@ from pecli.numbers.printing import limit
 from pecli.numbers.rounding import floats
 from pecli.spec.catalogue import CATALOGUE
 from pecli.spec.declaration import Family
-from pecli.spec.plans import Waves
+from pecli.spec.plans import Bias, Waves
 from pecli.spec.recipe import Recipe, split_recipe
 from pecli.spec.tabular import InMemory, Tabular, View
 from pecli.tables.comparison import Comparison, Finding, compare_tables
@@ -118,10 +129,12 @@ def explain(actual: Tabular, expected: Tabular, found: Comparison) -> list[Findi
         scales = [one.names for one in found.arrays if one.figures.beyond and "scale" in one.names[1]]
         if len(scales) == 1 < len(found.arrays) == 1 + sum(not one.figures.beyond for one in found.arrays):
             of_scale, meant = scales[0]  # of xPos, beside right cosines and sines
-            both = View(actual, [actual.array(of_scale)]), View(expected, [expected.array(meant)])
-            return [one._replace(text=f"{of_scale}: {one.text}") for one in located(matched_views(*both))]
-        of_waves = isinstance(expected, Table) and isinstance(expected.plan, Waves)
-        if of_waves and along_first(actual) is not None:  # a bias may be the same for all queries
+            views = matched_views(View(actual, [actual.array(of_scale)]), View(expected, [expected.array(meant)]))
+            return [one._replace(text=f"{of_scale}: {one.text}") for one in located(views)]
+        if masked := _masked(actual, expected):
+            return masked
+        of_rows = isinstance(expected, Table) and not isinstance(expected.plan, Bias)
+        if of_rows and along_first(actual) is not None:  # a bias may be the same for all queries
             return [Finding("axes", ALONG_FIRST)]
         if copied := _copies(actual, expected, found.tolerance):
             return copied
@@ -139,8 +152,8 @@ def explain(actual: Tabular, expected: Tabular, found: Comparison) -> list[Findi
         if is_still(actual) and not is_still(expected) and any(array.rows > 1 for array in actual.arrays):
             return [Finding("frequency", STILL)]
         of_floats = [any(one.dtype in GRIDS for one in table.arrays) for table in (actual, expected)]
-        if (of_floats == [False, True] or MAX_SENSE < found.total.max_abs < math.inf) and (
-            bits := _as_bits(actual, expected)
+        if (of_floats == [False, True] or found.total.max_abs > MAX_SENSE) and (
+            bits := _as_bits(actual, expected, swapped=of_floats[0])
         ):
             return bits
         whole = found.complete and {one.kind for one in found.remarks} <= {"arrays", "labels"}
@@ -162,6 +175,24 @@ def explain(actual: Tabular, expected: Tabular, found: Comparison) -> list[Findi
                 actual, expected, findings or _of_one_array(actual, table, found) or _located(actual, expected)
             )
         return _of_two_files(actual, expected, found, pairs)
+
+
+def _masked(actual: Tabular, expected: Tabular) -> list[Finding]:
+    """Return how two files differ whose masked pairs hold a number far below all others; [] of any other files.
+
+    The number is put aside: by its size any difference would be a rounding.
+    """
+    if isinstance(expected, Table) or is_large(actual) or is_large(expected):
+        return []
+    sides = [with_infinite_masks(table) for table in (actual, expected)]
+    if not any(words for _, words in sides):
+        return []
+    (have, own), (want, other) = sides
+    found = compare_tables(have, want)
+    causes = [] if found.equal else explain(have, want, found)
+    text = f"masked pairs hold {own or 'no such number'} where {other or 'none'} was expected"
+    mask = [Finding("mask", f"{text}: equal after a softmax" if own and other else text)] if own != other else []
+    return [*causes, *mask]
 
 
 def _of_two_files(
@@ -194,6 +225,8 @@ def _of_two_files(
     findings = _described(actual, table, found) if table is not None else None
     if table is not None and not findings:
         findings = _identified(actual, table, found) or _resized(matched_views(actual, table), table)
+    if findings and findings[0].kind == "trained" and same_numbers(views):
+        findings = [Finding("random", "the numbers are the expected ones, at other places")]
     if findings:  # rounding is measured from the recipe, not from the other file, which may have the same
         stored = {one.kind for one in findings} in ({"layout"}, {"layout", "rounding"})
         findings[1:] = [one for one in findings[1:] if one.kind not in ("rounding", "channels")]
@@ -291,8 +324,17 @@ BITS = {
 STORED = {"bfloat16": np.uint16, "float16": np.float16, "float32": np.float32, "float64": np.float64}
 
 
+SWAPPED = "the bytes of all values are swapped: the file has the other byte order"
+
+
+class Reread(InMemory):
+    """A table whose bytes were read as another type; they are not read once more."""
+
+
 def as_other_types(table: Tabular) -> Iterator[tuple[str, Tabular]]:
     """Yield a small table with its bytes read as another type, and what is said of that."""
+    if isinstance(table.source if isinstance(table, View) else table, Reread):
+        return
     kind = table.arrays[0].dtype if len({array.dtype for array in table.arrays}) == 1 and not is_large(table) else ""
     for other in BITS.get(kind, ()):
         size, held = np.dtype(STORED[other]).itemsize, {one.name: table.read(one.name) for one in table.arrays}
@@ -300,17 +342,18 @@ def as_other_types(table: Tabular) -> Iterator[tuple[str, Tabular]]:
             text = f"the integers are the bits of {other} values"
             if kind in GRIDS:
                 text = f"the bytes are those of {other} values, read as {kind}"
-            yield text, InMemory({name: np.ascontiguousarray(v).view(STORED[other]) for name, v in held.items()})
+            yield text, Reread({name: np.ascontiguousarray(v).view(STORED[other]) for name, v in held.items()})
     if kind in ("float16", "float32", "float64"):
         swapped = {array.name: table.read(array.name).byteswap() for array in table.arrays}
         if all(bool((np.abs(values) < MAX_SWAPPED).all()) for values in swapped.values()):  # NaN is not
-            yield "the bytes of all values are swapped: the file has the other byte order", InMemory(swapped)
+            yield SWAPPED, Reread(swapped)
 
 
-def _as_bits(actual: Tabular, expected: Tabular) -> list[Finding]:
-    """Return that bytes were read as another type than the expected values', and how these differ; else []."""
+def _as_bits(actual: Tabular, expected: Tabular, *, swapped: bool = False) -> list[Finding]:
+    """Return that bytes were read as another type, or swapped alone, and how the others differ; else []."""
     for text, other in as_other_types(actual):
-        if any(left.plain_shape != right.plain_shape for left, right in matched_views(other, expected)):
+        views = matched_views(other, expected) if text == SWAPPED or not swapped else []
+        if not views or any(left.plain_shape != right.plain_shape for left, right in views):
             continue
         findings = _explained(other, expected)
         if not {one.kind for one in findings} & {"place", "bytes", *OTHER}:

@@ -171,6 +171,14 @@ MIN_RELATED, RELATED_ERRORS, MAX_OTHER_SPREAD = 32, 3, 0.5
 MAX_ALIKE = 0.05  # share of the values that may be equal, as zeros are
 
 
+def same_numbers(pairs: list[tuple[ArrayView, ArrayView]]) -> bool:
+    """Whether arrays hold the same different numbers as the expected ones do."""
+    if any(view.rows * view.row_size > MAX_DRAWN for pair in pairs for view in pair):
+        return False
+    both = ([np.unique(read_floats(view, 0, view.rows)) for view in pair] for pair in pairs)
+    return bool(pairs) and all(np.array_equal(have, want) for have, want in both)
+
+
 def unrelated(pairs: list[tuple[ArrayView, ArrayView]]) -> Finding | None:
     """Return that values have nothing to do with the expected ones, which are spread alike: drawn or trained anew."""
     for left, right in pairs:

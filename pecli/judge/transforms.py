@@ -163,8 +163,8 @@ def colliding(pairs: list[tuple[ArrayView, ArrayView]]) -> Finding | None:
     if len({len(again) for again in (*have, *want)}) != 1:
         return None
     again, count = np.all(have, axis=0), len(have[0])
-    if max(left.row_size for left, _ in pairs) < 2:  # numbers of a list may be equal
-        return None
+    if max(left.row_size for left, _ in pairs) < 2 or any(left.lead > 1 for left, _ in pairs):
+        return None  # numbers of a list, or copies along an axis, may be equal
     if not MIN_COLLIDING * count < np.count_nonzero(again) < count or np.all(want, axis=0).any():
         return None
     text = f"{np.count_nonzero(again)} of {count + 1} rows repeat the row before, which no expected row does"

@@ -435,7 +435,7 @@ def open_aligned(first: NamedSource, second: NamedSource, length: int) -> tuple[
 # Names of what holds positions in a model, of its other parameters, and numbers of layers.
 POSITIONAL = re.compile(
     r"(^|[._])(inv_freq|freqs|rotary|rope($|[._])|cos($|[._0-9]|ine)|sin($|[._0-9]|e|usoid)|pos($|[._0-9]|ition|emb)"
-    r"|abs_pos|embed_pos|relative|rel_pos|alibi|slopes|wpe|pe($|[._0-9]))", re.IGNORECASE
+    r"|abs_pos|embed_pos|relative|rel_pos|alibi|slopes|wpe|pe($|[._0-9]))|^(attn_|attention_)?bias$", re.IGNORECASE
 )  # fmt: skip
 PARAMETER = re.compile(r"(^|[._])(weight|bias)$")
 LAYER = re.compile(r"(?<=\.)[0-9]+(?=\.)")

@@ -375,3 +375,62 @@ def test_a_base_that_ntk_made_is_named_so_in_float16(ask):
     w = (1.0 / base ** (np.arange(0, 128, 2) / 128)).astype("f4")
     np.savez("cache.npz", **{name: values.astype("f2") for name, values in cache(range(512), w).items()})
     ask("identify", "cache.npz").says("rope:dim=128,scaling=ntk,factor=4,len=512")
+
+
+LOWEST = float(np.finfo("f4").min)
+
+
+def trained_bias(seed=0):
+    table = np.random.default_rng(seed).normal(size=(127, 12)).astype("f4")
+    return table[np.arange(64)[:, None] - np.arange(64) + 63].transpose(2, 0, 1)
+
+
+@pytest.mark.parametrize("low", [-1e4, -1e9, LOWEST])
+def test_a_finite_mask_hides_no_difference(ask, low):
+    mask, own = np.triu(np.full((64, 64), low, "f4"), 1), trained_bias()
+    np.save("theirs.npy", own + mask)
+    for made, said in ((own / 8, "0.125"), (own[::-1], "reversed"), (-own, "the sign of all values is changed")):
+        np.save("ours.npy", made + mask)
+        ask("compare", "ours.npy", "theirs.npy").ends(1).says(said).never("harmless", "quantised")
+    np.save("ours.npy", np.random.default_rng(1).normal(size=own.shape).astype("f4") + mask)
+    ask("compare", "ours.npy", "theirs.npy").ends(1).never("harmless", "quantised", "bytes")
+
+
+def test_another_number_for_masked_pairs_is_all_that_differs(ask):
+    own = trained_bias()
+    np.save("theirs.npy", own + np.triu(np.full((64, 64), LOWEST, "f4"), 1))
+    np.save("ours.npy", np.where(np.triu(np.ones((64, 64), bool), 1), np.float32(-1e4), own))
+    said = "different: masked pairs hold -10000 where -3.40282e+38 was expected: equal after a softmax"
+    ask("compare", "ours.npy", "theirs.npy").says(said).never("times")
+
+
+def test_a_trained_bias_is_compared_with_its_weights(ask):
+    weights = np.random.default_rng(0).normal(size=(32, 4)).astype("f4")
+    np.save("weights.npy", weights)
+    made = np.asarray(pecli.table("t5:weights=weights.npy,len=48")["bias"])
+    for own, said in ((made[[0, 2, 1, 3]], "heads 1 and 2 are exchanged"), (made / 8, "0.125"), (-made, "sign")):
+        np.save("bias.npy", own)
+        ask("compare", "bias.npy", "t5:weights=weights.npy").ends(1).says(said).never("std", "numbers are others")
+
+
+def test_a_bias_beside_its_slopes_is_compared(ask):
+    slopes = 2.0 ** -np.arange(1, 9)
+    distance = np.abs(np.arange(32)[:, None] - np.arange(32))
+    np.savez("alibi.npz", slopes=slopes.astype("f4"), bias=(slopes[:, None, None] * distance).astype("f4"))
+    ask("compare", "alibi.npz", "alibi:heads=8").ends(1).never("same:")
+
+
+def test_padding_of_a_key_position_bias_is_not_rounding(ask):
+    slopes = (2.0 ** -np.arange(1, 9))[:, None, None]
+    np.save("bias.npy", (slopes * np.maximum(np.arange(48) - 10, 0)).astype("f4"))
+    answer = ask("compare", "bias.npy", "alibi:heads=8,convention=bloom").ends(1)
+    answer.says("padding at position 0: the first 10 of 48 keys").never("accepts it")
+
+
+def test_a_bfloat16_mask_ends_in_no_loop(ask):
+    weights = np.random.default_rng(0).normal(size=(32, 4)).astype("f4")
+    np.save("weights.npy", weights)
+    bias = np.asarray(pecli.table("t5:weights=weights.npy,len=40")["bias"])
+    both = np.stack([bias, np.where(np.arange(40) < 30, bias, LOWEST)])
+    np.save("bias.npy", ((both.astype("f4").view("u4") + 0x8000) >> 16).astype("u2"))
+    ask("compare", "bias.npy", "t5:weights=weights.npy").ends(1).never("internal error")
