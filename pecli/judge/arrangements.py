@@ -29,7 +29,7 @@ def arrangements(table: Tabular) -> Iterator[tuple[str, Tabular]]:
         if (other := way(table)) is not None:
             yield text, other
     yield from components_apart(table).items()
-    yield from _reshaped(table).items()
+    yield from reshaped(table).items()
 
 
 def _as_rows(table: Tabular) -> Tabular | None:
@@ -123,7 +123,7 @@ def without_numbers(table: Tabular) -> Tabular | None:
     return InMemory({array.name: values[:, 1:]}) if len(first) > 2 and (np.diff(first) == 1).all() else None
 
 
-def _reshaped(table: Tabular) -> dict[str, Tabular]:
+def reshaped(table: Tabular) -> dict[str, Tabular]:
     """Return the values of an array in other rows, with words on it: of one long row, those from position 0 on."""
     array = only_array(table)
     if array is None or is_large(table) or array.dtype not in EPSILON:

@@ -293,7 +293,9 @@ class Identification:
         """Whose values they are, for a sentence: the recipe's, slopes of some heads, or trained numbers by an index."""
         if self.equal is None and "form=index" in self.short:
             return f"trained numbers, by the index of {self.short}"
-        return next((note for note in self.notes if note.startswith("slopes of")), f"those of {self.short}")
+        slopes = (note for note in self.notes if note.startswith("slopes of"))
+        of_bias = "a bias with " * ("form=slopes" not in self.short)
+        return next((f"{of_bias}{note}" for note in slopes), f"those of {self.short}")
 
     @property
     def unknown(self) -> str:

@@ -18,6 +18,7 @@ from pecli.judge.arrangements import (
     along_first,
     components_apart,
     of_matrices,
+    reshaped,
     with_sides,
     without_numbers,
 )
@@ -483,6 +484,10 @@ def _components_apart(actual: Tabular, table: Table, tolerance: Tolerance) -> li
 def _of_recipe(actual: Tabular, table: Table, tolerance: Tolerance) -> list[Finding]:
     """Return how a table differs from that of a recipe in its axes alone, or in a few cells; [] where it does not."""
     axes = _exchanged_sides(actual, table) or _components_apart(actual, table, tolerance)
+    is_flat = table.rows > 1 and all(sum(side > 1 for side in one.shape) < 2 for one in actual.arrays)
+    rows = next(iter(reshaped(actual).items()), None) if is_flat else None
+    if rows is not None and (findings := _explained(rows[1], table)) and findings[0].kind not in VAGUE:
+        return [Finding("shape", rows[0]), *(one.without_option for one in findings)]
     return axes or few_cells(matched_views(actual, table))
 
 

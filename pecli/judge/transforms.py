@@ -248,7 +248,9 @@ def moved_coordinates(pairs: list[tuple[ArrayView, ArrayView]]) -> Finding | Non
             if np.abs(turn - usual).max() <= min(MAX_TURN_GAP, most / 10):
                 where = "rows" if len(shape) == 2 else "places"
                 text = f"the angle of each pair is off by a constant, the same at all {where}"
-                return Finding("start", f"{text}, as where coordinates are shifted")
+                moved = _shift(usual.reshape(half), b)
+                how = f": coordinates are shifted by {moved} steps" if moved else ", as of shifted coordinates"
+                return Finding("start", text + how)
             ratios = {_advance_ratio(a, b, k) for k in range(1, a.ndim) if a.shape[k] >= MIN_PLACES} - {None}
             if len(ratios) == 1 and (ratio := ratios.pop() or 0.0) not in (0.0, 1.0):
                 if abs(ratio * 2 * np.pi - 1) < MAX_TURN_GAP:
@@ -256,6 +258,22 @@ def moved_coordinates(pairs: list[tuple[ArrayView, ArrayView]]) -> Finding | Non
                 text = f"coordinates advance by {ratio:.6g} times the expected step"
                 return Finding("frequency", f"{text}, along every axis, as where they have another range")
     return None
+
+
+def _shift(turns: NDArray[np.complex128], want: NDArray[np.complex128]) -> str:
+    """Return by how many steps coordinates are shifted along each axis, where that gives all turns; else ""."""
+    steps = []
+    for axis in range(1, want.ndim):
+        z = np.moveaxis(want, axis, 1)
+        steps.append(np.angle((z[:, 1:] * z[:, :-1].conj()).reshape(len(z), -1).mean(axis=1)))
+    use, rates = np.abs(np.angle(turns)) < np.pi / 2, np.stack(steps, axis=1)
+    if np.count_nonzero(use) < 2 * len(steps):
+        return ""
+    by = np.linalg.lstsq(rates[use], np.angle(turns)[use], rcond=None)[0]
+    short = [float(shortest(value - MAX_TURN_GAP, value + MAX_TURN_GAP)) for value in by.tolist()]
+    if np.abs(np.exp(1j * (rates @ short)) - turns / np.abs(turns)).max() > 4 * MAX_TURN_GAP:
+        return ""
+    return f"{short[0]:g}" if len({*short}) == 1 else " and ".join(f"{value:g}" for value in short)
 
 
 def _advance_ratio(have: NDArray[np.complex128], want: NDArray[np.complex128], axis: int) -> float | None:

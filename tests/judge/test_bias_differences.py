@@ -217,3 +217,10 @@ def test_a_row_of_zeros_is_no_number_that_was_added():
     bias = np.array(pecli.table("alibi:heads=8,len=32")["bias"])
     bias[:, 3] = 0
     assert pecli.compare(bias, "alibi:heads=8,len=32").findings[0].text == "row 3 is zero"
+
+
+@pytest.mark.parametrize("length", [300, 420])
+def test_clipped_distances_are_no_buckets(length):
+    distance = np.arange(length)[:, None] - np.arange(length)
+    (found,) = pecli.compare(np.clip(distance, -256, 255), f"deberta:len={length}").findings
+    assert found.text.startswith("distances are clipped to -256 .. 255, where far ones were expected in buckets")

@@ -434,3 +434,30 @@ def test_a_bfloat16_mask_ends_in_no_loop(ask):
     both = np.stack([bias, np.where(np.arange(40) < 30, bias, LOWEST)])
     np.save("bias.npy", ((both.astype("f4").view("u4") + 0x8000) >> 16).astype("u2"))
     ask("compare", "bias.npy", "t5:weights=weights.npy").ends(1).never("internal error")
+
+
+@pytest.mark.parametrize("by", [-0.5, 0.5, 1])
+def test_coordinates_of_corners_for_centres_are_a_shift(ask, by):
+    drawn = np.random.default_rng(0).normal(size=(2, 32))
+    maps = []
+    for shift in (by, 0):
+        y, x = np.mgrid[:16, :16] + 0.5 + shift
+        angles = 2 * np.pi * (np.stack([x, y], -1) / 8 - 1) @ drawn
+        maps.append(np.concatenate([np.sin(angles), np.cos(angles)], -1).transpose(2, 0, 1).astype("f4"))
+    np.save("ours.npy", maps[0])
+    np.save("theirs.npy", maps[1])
+    ask("compare", "ours.npy", "theirs.npy").ends(1).says(f"coordinates are shifted by {by:g} steps")
+
+
+def test_a_cache_of_one_long_row_is_compared(ask):
+    angles = np.arange(256, dtype="f4")[:, None] * frequencies(128, 5e5)
+    np.save("flat.npy", np.stack([np.cos(angles), np.sin(angles)], -1).reshape(1, -1))
+    said = "the array is flattened: 256 rows of 128 values", "sin and cos stand in neighbouring columns"
+    ask("compare", "flat.npy", "rope:dim=128,base=500000,len=256").ends(1).says(*said)
+
+
+def test_a_bias_is_not_called_slopes(ask):
+    slopes = 2.0 ** -np.arange(0.5, 8.5, 0.5)
+    np.save("theirs.npy", (slopes[8:, None, None] * np.arange(128)).astype("f4"))
+    np.save("ours.npy", (2.0 ** -np.arange(1, 9)[:, None, None] * np.arange(128)).astype("f4"))
+    ask("compare", "ours.npy", "theirs.npy").says("the expected values are a bias with slopes of heads 8 to 15 of 16")

@@ -194,7 +194,7 @@ def bucket_rule(
 
 
 def mistakes(keys: Mapping[str, str]) -> Iterator[Change]:
-    """Yield buckets that are cut: each far one is then the one below, but where the logarithm is a whole number."""
+    """Yield buckets that are cut, where each far one is the one below, or clipped distances in the place of buckets."""
     middle, zero = int(keys["buckets"]) // 2, int(keys["buckets"]) if keys.get("shifted") == "true" else 0
 
     last = int(keys["max-distance"]) - 1
@@ -207,5 +207,13 @@ def mistakes(keys: Mapping[str, str]) -> Iterator[Change]:
         far = (np.abs(values - zero) > middle) & (np.abs(steps - np.rint(steps)) > MAX_WHOLE_ERROR)
         return np.asarray(values - far * np.sign(values - zero))
 
+    def clipped(name: str, values: Floats, first: int) -> Floats:
+        if name != "index" or values.ndim != 2:
+            return values
+        distances = (first + np.arange(len(values)))[:, None] - np.arange(values.shape[1])
+        return np.asarray(np.clip(distances, -2 * middle, 2 * middle - 1) + zero, np.float64)
+
     if middle:
+        text = f"distances are clipped to -{2 * middle} .. {2 * middle - 1}, where far ones were expected in buckets"
+        yield Change("buckets", text, values=clipped)
         yield Change("buckets", "buckets of far distances are cut where they should be rounded up", values=cut)
