@@ -66,6 +66,7 @@ from pecli.judge.positions import (
     lone_row,
     one_position,
     other_choice,
+    other_inputs,
     other_positions,
     parsed,
     scaled_positions,
@@ -819,6 +820,8 @@ def _located(actual: Tabular, expected: Tabular, *, tensors: bool = False) -> li
         if wanted.recipe == own.recipe and f"{have} alone" in own.notes and f"{gone} alone" in wanted.notes:
             return [Finding("exchanged", f"every column holds {have} where {gone} were expected")]
     what = own.values_text.removeprefix("those of ")
+    if "points=FILE" in own.short and (moved := other_inputs(pairs, own.short)):
+        return [moved, *findings]
     if ",sequence=" in own.short and isinstance(expected, Table) and "sequence" not in {*expected.source.keys()}:
         text = f"the file is of a sequence with images, {sure}{what}; text alone was expected"
         return [Finding("identity", text), *findings]

@@ -377,12 +377,18 @@ def _identified(table: Tabular, positions: Floats | None = None) -> Identificati
 
 
 def _of_arrays(table: Tabular) -> Identification | None:
-    """Return the identification that encodings read off up to three matrices, such as codes; None of other arrays."""
-    matrices = all(len(array.shape) > 1 and not array.dtype.startswith("complex") for array in table.arrays)
+    """Return the identification that encodings read off up to three matrices, such as codes; None of other arrays.
+
+    Lists beside a matrix, such as times and the factors of one coordinate, are matrices of one column.
+    """
+    axes = [len(array.shape) for array in table.arrays if not array.dtype.startswith("complex")]
+    matrices = len(axes) == len(table.arrays) and max(axes, default=0) > 1 and 0 not in axes
     if not 0 < len(table.arrays) <= MAX_MATRICES or not matrices or is_large(table) or not table.arrays[0].bytes:
         return None
     arrays = {
-        array.name: floats(table.read(array.name), array.dtype).astype(np.float64).reshape(-1, array.shape[-1])
+        array.name: floats(table.read(array.name), array.dtype)
+        .astype(np.float64)
+        .reshape(-1, array.shape[-1] if len(array.shape) > 1 else 1)
         for array in table.arrays
     }
     for encoding in CATALOGUE.values():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -25,12 +25,12 @@ from pecli.spec.declaration import Encoding
 from pecli.spec.hooks import other_bases
 from pecli.spec.measured import PUBLISHED_BASES
 from pecli.spec.plans import Waves
-from pecli.spec.recipe import Recipe
+from pecli.spec.recipe import Recipe, split_recipe
 from pecli.spec.tabular import Tabular
 from pecli.tables.comparison import Finding
 from pecli.tables.request import Extent
 from pecli.tables.table import Table
-from pecli.tables.views import matched_views, view_of
+from pecli.tables.views import ArrayView, matched_views, view_of
 
 MAX_LONE_UNITS = 4.0  # of 1, that the values of a lone row may be off by rounding
 # Of a number of times that positions are as large as others, relative.
@@ -188,3 +188,17 @@ def parsed(recipe: str | None) -> Table | None:
         with contextlib.suppress(PecliError):
             return Table.parse(text)
     return None
+
+
+def other_inputs(pairs: Sequence[tuple[ArrayView, ArrayView]], recipe: str) -> Finding | None:
+    """Return between which numbers the first columns of features run, the coordinates, where others were expected."""
+    keys = split_recipe(recipe)[1]
+    if len(pairs) != 1 or keys.get("include-input") != "first" or pairs[0][0].plain_shape != pairs[0][1].plain_shape:
+        return None
+    count = int(keys.get("point-axes", "1"))
+    ends = [(v.min(), v.max()) for v in (read_floats(view, 0, view.rows)[:, :count] for view in pairs[0])]
+    (low, high), (least, most) = ends
+    if max(abs(low - least), abs(high - most)) <= MAX_FACTOR_GAP:
+        return None
+    text = f"coordinates run from {low:.4g} to {high:.4g} where {least:.4g} to {most:.4g} was expected"
+    return Finding("coordinates", text)

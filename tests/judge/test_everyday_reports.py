@@ -461,3 +461,19 @@ def test_a_bias_is_not_called_slopes(ask):
     np.save("theirs.npy", (slopes[8:, None, None] * np.arange(128)).astype("f4"))
     np.save("ours.npy", (2.0 ** -np.arange(1, 9)[:, None, None] * np.arange(128)).astype("f4"))
     ask("compare", "ours.npy", "theirs.npy").says("the expected values are a bias with slopes of heads 8 to 15 of 16")
+
+
+def test_features_of_times_with_their_factors_are_fourier_features(ask):
+    w, t = np.random.default_rng(0).normal(0, 16, 64).astype("f4"), np.linspace(0.01, 1, 100, dtype="f4")
+    angles = np.float32(2 * np.pi) * t[:, None] * w
+    np.savez("levels.npz", W=w, t=t, emb=np.concatenate([np.sin(angles), np.cos(angles)], 1))
+    ask("identify", "levels.npz").says("fourier:dim=128", "'emb' the table").never("unknown")
+
+
+def test_features_of_other_coordinates_say_between_which_numbers_they_run(ask):
+    x = np.linspace(0, 1, 96)
+    angles = x[:, None] * 2.0 ** np.arange(8)
+    both = np.stack([np.sin(angles), np.cos(angles)], axis=2).reshape(96, 16)
+    np.save("features.npy", np.concatenate([x[:, None], both], 1).astype("f4"))
+    said = "different: coordinates run from 0 to 1 where -1 to 1 was expected"
+    ask("compare", "features.npy", "nerf:bands=8,grid=96,convention=code").ends(1).says(said)
