@@ -126,7 +126,7 @@ def without_numbers(table: Tabular) -> Tabular | None:
 def reshaped(table: Tabular) -> dict[str, Tabular]:
     """Return the values of an array in other rows, with words on it: of one long row, those from position 0 on."""
     array = only_array(table)
-    if array is None or is_large(table) or array.dtype not in EPSILON:
+    if array is None or not array.bytes or is_large(table) or array.dtype not in EPSILON:
         return {}
     shape, values = [side for side in array.shape if side != 1], table.read(array.name)
     if len(shape) == 2 and shape[0] != shape[1]:

@@ -846,9 +846,20 @@ def _other_axes(differing: list[ArrayPair]) -> Changes:
             stand = f": the expected values stand in the order of the axes {order}" if len(shape) > 2 else ""
             text = f"reshaped instead of transposed{stand}"
         yield RowChange("axes", text, sources={pair: _transposed(pair, axes) for pair in differing})
+    if own == shape and count_of(differing[0].actual) > 2:
+        text = "behind row 0, the values were reshaped instead of transposed"
+        yield RowChange("axes", text, sources={pair: _behind(pair) for pair in differing})
     if len(shape) == len(own) == 2:
         text = f"the values were reshaped to {own[::-1]} and then transposed"
         yield RowChange("axes", text, sources={pair: _read_across(pair) for pair in differing})
+
+
+def _behind(pair: ArrayPair) -> ArrayPair:
+    """Return the pair whose expected rows but the first, a class token's, are reshaped instead of transposed."""
+    whole = floats(pair.expected, 0, count_of(pair.expected))
+    return replace(
+        pair, expected=with_rows(pair.actual, np.concatenate([whole[:1], whole[1:].T.reshape(-1, pair.width)]))
+    )
 
 
 def _read_across(pair: ArrayPair) -> ArrayPair:

@@ -477,3 +477,10 @@ def test_features_of_other_coordinates_say_between_which_numbers_they_run(ask):
     np.save("features.npy", np.concatenate([x[:, None], both], 1).astype("f4"))
     said = "different: coordinates run from 0 to 1 where -1 to 1 was expected"
     ask("compare", "features.npy", "nerf:bands=8,grid=96,convention=code").ends(1).says(said)
+
+
+def test_a_forgotten_permute_behind_a_class_token_is_told(ask):
+    trained = np.random.default_rng(0).normal(0, 0.02, (82, 64)).astype("f4")
+    np.save("theirs.npy", trained[None])
+    np.save("ours.npy", np.concatenate([trained[:1], trained[1:].T.reshape(81, 64)])[None])
+    ask("compare", "ours.npy", "theirs.npy").says("behind row 0, the values were reshaped instead of transposed")
