@@ -186,6 +186,24 @@ def with_infinite_masks(table: Tabular) -> tuple[Tabular, str]:
     return (InMemory(made), " and ".join(dict.fromkeys(texts))) if texts else (table, "")
 
 
+def lacking_masks(*tables: Tabular) -> list[bool]:
+    """Return of each table whether it has no minus infinity."""
+    held = ([floats(table.read(array.name), array.dtype) for array in table.arrays] for table in tables)
+    return [not any(bool((values == -np.inf).any()) for values in arrays) for arrays in held]
+
+
+def with_one_mask(have: Tabular, want: Tabular) -> tuple[Tabular, Tabular]:
+    """Return two tables of one array and one shape with minus infinity where either has it; others as they are."""
+    if [array.shape for array in have.arrays] != [array.shape for array in want.arrays] or len(have.arrays) > 1:
+        return have, want
+    arrays = [(table.arrays[0], table.read(table.arrays[0].name)) for table in (have, want)]
+    (_, y), (_, x) = ((array, floats(values, array.dtype)) for array, values in arrays)
+    hidden = (y == -np.inf) | (x == -np.inf)
+    made = [InMemory({array.name: np.where(hidden, -np.inf, values).astype(values.dtype)})
+            for (array, _), values in zip(arrays, (y, x), strict=True)]  # fmt: skip
+    return made[0], made[1]
+
+
 def _differences(start: int, actual: Floats, other: Floats, dtype: str, candidate: Candidate) -> BlockDifferences:
     """Return the differences of two blocks whose first line has this number."""
     odd = np.flatnonzero((actual != other) & ~(np.isnan(actual) & np.isnan(other)))

@@ -23,7 +23,7 @@ from pecli.judge.arrangements import (
     without_numbers,
 )
 from pecli.judge.bias_differences import bias_differences
-from pecli.judge.biases import with_infinite_masks
+from pecli.judge.biases import lacking_masks, with_infinite_masks, with_one_mask
 from pecli.judge.cycles import cycle_differences, cyclic
 from pecli.judge.description import COPIES, ORTHONORMAL, STILL, Identification, harmless, is_orthonormal, is_still
 from pecli.judge.difference import (
@@ -190,11 +190,16 @@ def _masked(actual: Tabular, expected: Tabular) -> list[Finding]:
     if not any(words for _, words in sides):
         return []
     (have, own), (want, other) = sides
-    found = compare_tables(have, want)
+    text = f"masked pairs hold {own or '-inf'} where {other or '-inf'} was expected: equal after a softmax"
+    missing = lacking_masks(have, want)
+    if any(missing):
+        text = (
+            f"no mask, where one of {other} was expected" if missing[0] else f"a mask of {own} where none was expected"
+        )
+        have, want = with_one_mask(have, want)
+    found, mask = compare_tables(have, want), [Finding("mask", text)] if own != other else []
     causes = [] if found.equal else explain(have, want, found)
-    text = f"masked pairs hold {own or 'no such number'} where {other or 'none'} was expected"
-    mask = [Finding("mask", f"{text}: equal after a softmax" if own and other else text)] if own != other else []
-    return [*causes, *mask]
+    return [*mask, *causes] if any(missing) else [*causes, *mask]
 
 
 def _of_two_files(
@@ -240,10 +245,8 @@ def _of_two_files(
         return [*findings, Finding("expected", f"the expected values are {named.values_text}")]
     want = Expected.of(table) if table is not None and not trained else None
     if want is not None and (places := matched_positions(actual, want.table)) is not None:
-        return [
-            Finding("rows", position_words(places, want)),
-            Finding("expected", f"the expected values are {named.values_text}"),
-        ]
+        moved = Finding("rows", position_words(places, want))
+        return [moved, Finding("expected", f"the expected values are {named.values_text}")]
     of_pairs = any(text.startswith(PAIRS) for text in named.measured)
     findings = _located(actual, expected, tensors=named.recipe is None and not of_pairs)
     unknown = named.recipe is None and not of_pairs and {one.kind for one in findings} <= {"place"}
@@ -727,9 +730,8 @@ def _frequencies(actual: Tabular, table: Table, found: Comparison) -> list[Findi
         text = f"{numbered('frequency', np.flatnonzero(wrong))} hold other numbers"
         return [Finding("values", f"{text}, {values[wrong].min():.4g} to {values[wrong].max():.4g}")]
     if own is not None and own.notes[0].startswith("the divisors") and not lines and named and meant:
-        return [
-            Finding("frequency", f"the file holds {own.notes[0].partition(',')[0]}, and they are the expected ones")
-        ]
+        held = own.notes[0].partition(",")[0]
+        return [Finding("frequency", f"the file holds {held}, and they are the expected ones")]
     if text := frequency_words(values, want, kind):
         return [Finding("frequency", text)]
     factor = times_all(values, want, kind)

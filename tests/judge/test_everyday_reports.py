@@ -404,6 +404,18 @@ def test_another_number_for_masked_pairs_is_all_that_differs(ask):
     ask("compare", "ours.npy", "theirs.npy").says(said).never("times")
 
 
+def test_a_mask_that_is_missing_is_told_and_nothing_else(ask):
+    own, later = trained_bias(), np.triu(np.ones((64, 64), bool), 1)
+    np.save("plain.npy", own)
+    for low, text in ((-1e4, "-10000"), (-np.inf, "-inf")):
+        np.save("masked.npy", np.where(later, np.float32(low), own))
+        if low == -1e4:
+            ask("compare", "plain.npy", "masked.npy").says(f"different: no mask, where one of {text} was expected")
+            ask("compare", "masked.npy", "plain.npy").says(f"different: a mask of {text} where none was expected")
+        np.save("other.npy", np.where(later, np.float32(-1e9), own))
+        ask("compare", "masked.npy", "other.npy").says(f"masked pairs hold {text} where -1e+09 was expected")
+
+
 def test_a_trained_bias_is_compared_with_its_weights(ask):
     weights = np.random.default_rng(0).normal(size=(32, 4)).astype("f4")
     np.save("weights.npy", weights)
