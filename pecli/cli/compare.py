@@ -400,7 +400,9 @@ def command(options: CompareOptions) -> int:
         if named is None:
             raise BadParameter("cost", "true", "is for encodings and recipes, and a file is none")
         return show_costs(named, options)
-    refuse("is for --cost: give it too, or leave this out", options, *OF_COST)
+    in_recipe = "is for --cost: give it too, or write it in the recipe, as in rope:dim=64,len=1024"
+    refuse(in_recipe, options, "len", "dim", "dtype")
+    refuse("is for --cost: give it too, or leave this out", options, "layers")
     if named is not None:
         refuse("is for values: give --values too, or leave it out", options, *TOLERANCES, "heads", "plot")
         return show_facts(named, options)

@@ -134,9 +134,8 @@ def _rounding(actual: Tabular, expected: Table, held: list[biases.Lines], compar
     if expected.request.queries:
         align = "first" if expected.request.align == "last" else "last"
         other = expected.request._replace(align=align)
-        tables[ALIGNED.format(align, expected.request.align)] = Table(
-            expected.source, other.extent(expected.positions), other
-        )
+        note = ALIGNED.format(align, expected.request.align)
+        tables[note] = Table(expected.source, other.extent(expected.positions), other)
     readings = [] if _is_part(compared) else biases.readings(actual, exchanged=True)
     exchanged = [biases.arrays_of(actual, lines) for lines in readings]
     near: list[Finding] | None = None

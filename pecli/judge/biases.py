@@ -196,12 +196,10 @@ def with_one_mask(have: Tabular, want: Tabular) -> tuple[Tabular, Tabular]:
     """Return two tables of one array and one shape with minus infinity where either has it; others as they are."""
     if [array.shape for array in have.arrays] != [array.shape for array in want.arrays] or len(have.arrays) > 1:
         return have, want
-    arrays = [(table.arrays[0], table.read(table.arrays[0].name)) for table in (have, want)]
-    (_, y), (_, x) = ((array, floats(values, array.dtype)) for array, values in arrays)
+    y, x = (floats(table.read(table.arrays[0].name), table.arrays[0].dtype) for table in (have, want))
     hidden = (y == -np.inf) | (x == -np.inf)
-    made = [InMemory({array.name: np.where(hidden, -np.inf, values).astype(values.dtype)})
-            for (array, _), values in zip(arrays, (y, x), strict=True)]  # fmt: skip
-    return made[0], made[1]
+    y, x = (np.where(hidden, np.array(-np.inf, values.dtype), values) for values in (y, x))
+    return InMemory({have.arrays[0].name: y}), InMemory({want.arrays[0].name: x})
 
 
 def _differences(start: int, actual: Floats, other: Floats, dtype: str, candidate: Candidate) -> BlockDifferences:

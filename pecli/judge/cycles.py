@@ -115,9 +115,8 @@ class Cycle(NamedTuple):
         if not unit:
             return "the angle does not change" if self.is_still else "the angle does not advance evenly"
         ahead = np.abs(np.angle(self.points[1:] * self.points[:-1].conj()) - radians)
-        uneven = float(ahead[ahead <= MAX_JUMP * abs(radians)].max(initial=0)) * (
-            unit == self.along
-        )  # times were rounded
+        rounded = ahead[ahead <= MAX_JUMP * abs(radians)] if unit == self.along else ahead[:0]
+        uneven = float(rounded.max(initial=0))
         size = near(2 * np.pi / abs(radians), max(self.gap, uneven) / (len(self.points) * abs(radians)))
         text = f"one turn takes {size:f} {unit}s"
         if unit == "step":

@@ -193,9 +193,7 @@ def _masked(actual: Tabular, expected: Tabular) -> list[Finding]:
     text = f"masked pairs hold {own or '-inf'} where {other or '-inf'} was expected: equal after a softmax"
     missing = lacking_masks(have, want)
     if any(missing):
-        text = (
-            f"no mask, where one of {other} was expected" if missing[0] else f"a mask of {own} where none was expected"
-        )
+        text = f"the mask of {other} is missing" if missing[0] else f"a mask of {own} where none was expected"
         have, want = with_one_mask(have, want)
     found, mask = compare_tables(have, want), [Finding("mask", text)] if own != other else []
     causes = [] if found.equal else explain(have, want, found)
@@ -850,9 +848,8 @@ def _parameters(recipe: str | None, expected: Table) -> list[Finding]:
     if want is not None:
         return [Finding("parameter", line) for line in key_lines(want, have.source.keys())]
     own, other = have.source.keys(), expected.source.keys()
-    return differing_texts(
-        expected.source.encoding, {key: (own.get(key, ""), other.get(key, "")) for key in {**other, **own}}
-    )
+    both = {key: (own.get(key, ""), other.get(key, "")) for key in {**other, **own}}
+    return differing_texts(expected.source.encoding, both)
 
 
 def _explained(actual: Tabular, expected: Tabular) -> list[Finding]:

@@ -129,7 +129,7 @@ def _quantised(both: Sequence[Sequence[Floats]]) -> str:
 
 
 def _step(actual: Floats, expected: Floats, size: int) -> tuple[int, str]:
-    """Return to how many bits blocks of so many values were quantised, and their step; 0 bits where they were not."""
+    """Return to how many bits blocks of this size were quantised, and their step; 0 bits where they were not."""
     if actual.size % size or actual.size < MIN_QUANTISED or size < MIN_LEVELS:
         return 0, ""
     have, want = (values.reshape(-1, size) for values in (actual, expected))
@@ -180,7 +180,7 @@ def same_numbers(pairs: list[tuple[ArrayView, ArrayView]]) -> bool:
 
 
 def unrelated(pairs: list[tuple[ArrayView, ArrayView]]) -> Finding | None:
-    """Return that values have nothing to do with the expected ones, which are spread alike: drawn or trained anew."""
+    """Return that values are unrelated to the expected ones, which are spread alike: drawn or trained anew."""
     for left, right in pairs:
         size = left.rows * left.row_size
         if left.plain_shape != right.plain_shape or not MIN_RELATED <= size <= MAX_DRAWN:
@@ -194,5 +194,5 @@ def unrelated(pairs: list[tuple[ArrayView, ArrayView]]) -> Finding | None:
             return None
         if np.array_equal(np.sort(y), np.sort(x)):
             return Finding("random", "the values are the expected ones, in another order")
-    text = "no value has to do with the expected one at its place, though both are spread alike"
+    text = "the values are unrelated to the expected ones, though both are spread alike"
     return Finding("random", f"{text}: another draw, training or order") if pairs else None

@@ -68,14 +68,14 @@ def lone_row(actual: Tabular, expected: Tabular) -> list[Finding]:
 
 
 def one_position(actual: Tabular, expected: Tabular) -> list[Finding]:
-    """Return of which position all rows of a file are, where the expected ones differ; [] where they do not."""
+    """Return which single position all rows of a file hold, where the expected ones differ; [] where they do not."""
     pairs = matched_views(actual, expected)
     if not isinstance(expected, Table) or len(pairs) < len(expected.arrays) or any(one.rows < 2 for one, _ in pairs):
         return []
     if is_large(actual) or one_row(pairs) is None:
         return []
     places = matched_positions(actual, expected)
-    return [Finding("rows", f"every row is that of position {places[0]}")] if places is not None else []
+    return [Finding("rows", f"every row holds position {places[0]}")] if places is not None else []
 
 
 def differing_texts(encoding: Encoding, both: Mapping[str, tuple[str, str]]) -> list[Finding]:

@@ -237,10 +237,8 @@ def moved_coordinates(pairs: list[tuple[ArrayView, ArrayView]]) -> Finding | Non
         half = len(own) // 2
         for first, second in ((np.s_[:half], np.s_[half:]), (np.s_[::2], np.s_[1::2])):
             a, b = (part[first] + 1j * part[second] for part in (own, want))
-            if (
-                max(np.ptp(np.abs(z)) for z in (a, b)) > MAX_TURN_GAP
-                or not np.ptp(np.angle(b.reshape(half, -1)), 1).all()
-            ):
+            even = max(np.ptp(np.abs(z)) for z in (a, b)) <= MAX_TURN_GAP
+            if not even or not np.ptp(np.angle(b.reshape(half, -1)), 1).all():
                 continue
             turn = a * b.conj() / np.maximum(np.abs(b) ** 2, np.finfo(float).tiny)
             usual = turn.reshape(half, -1).mean(axis=1).reshape(half, *[1] * (turn.ndim - 1))
@@ -249,7 +247,7 @@ def moved_coordinates(pairs: list[tuple[ArrayView, ArrayView]]) -> Finding | Non
                 where = "rows" if len(shape) == 2 else "places"
                 text = f"the angle of each pair is off by a constant, the same at all {where}"
                 moved = _shift(usual.reshape(half), b)
-                how = f": coordinates are shifted by {moved} steps" if moved else ", as of shifted coordinates"
+                how = f": coordinates are shifted by {moved} steps" if moved else ", as if coordinates were shifted"
                 return Finding("start", text + how)
             ratios = {_advance_ratio(a, b, k) for k in range(1, a.ndim) if a.shape[k] >= MIN_PLACES} - {None}
             if len(ratios) == 1 and (ratio := ratios.pop() or 0.0) not in (0.0, 1.0):

@@ -210,9 +210,7 @@ def ways(exact: Floats, singles: Callable[[str], Floats], dtype: str, positions:
     if 1 < len(exact) <= MAX_RUNNING and (exact > 0).all():
         wide.append(Way("float32", exact, "float32", "float32", running=True))
         ratios = np.append(exact[0], np.full(len(exact) - 1, exact[1] / exact[0]))
-        if np.allclose(
-            np.multiply.accumulate(ratios), exact, 1e-9, 0
-        ):  # each frequency is the one before times a ratio
+        if np.allclose(np.multiply.accumulate(ratios), exact, 1e-9, 0):  # each is the one before times a ratio
             products = np.multiply.accumulate(ratios.astype(np.float32)).astype(np.float64)
             wide.append(Way("float32", products, "float32", "float32"))
     narrow = []

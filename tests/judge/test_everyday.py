@@ -1129,7 +1129,7 @@ def test_values_that_were_cut_off_at_zero_are_told(ask):
 
 def test_equal_rows_are_of_a_position_even_if_no_expected_row_is_that(ask):
     np.save("t.npy", np.tile(sinusoid(100, 32)[99], (60, 1)).astype(np.float32))
-    ask("compare", "t.npy", "sinusoidal:dim=32").ends(1).says("every row is that of position 99")
+    ask("compare", "t.npy", "sinusoidal:dim=32").ends(1).says("every row holds position 99")
     ask("identify", "t.npy").ends(0).says("unknown", "every row is the same")
 
 

@@ -782,7 +782,7 @@ def test_reversed_distances_are_as_many_as_expected(ask):
 def test_another_draw_has_nothing_to_do_with_the_expected_one(ask):
     for seed in (1, 2):
         np.save(f"draw{seed}.npy", np.random.default_rng(seed).normal(size=(2, 128)).astype("float32"))
-    said = "no value has to do with the expected one at its place, though both are spread alike: another draw"
+    said = "the values are unrelated to the expected ones, though both are spread alike: another draw"
     ask("compare", "draw1.npy", "draw2.npy").ends(1).says(f"different: {said}")
 
 

@@ -64,7 +64,7 @@ def test_a_list_of_frequencies_in_another_unit_or_order_is_named(ask, made, said
 
 def test_rows_of_one_position_are_those_of_it(ask):
     np.savez("step.npz", **cache([39, 39, 39], RIGHT))
-    ask("compare", "step.npz", ROPE).ends(1).says("different: every row is that of position 39").never("scaling")
+    ask("compare", "step.npz", ROPE).ends(1).says("different: every row holds position 39").never("scaling")
     ask("identify", "step.npz").never("cyclic", "turn takes")
 
 
@@ -185,7 +185,7 @@ def test_the_same_numbers_are_no_other_draw(ask):
     mixed = trained.copy()
     mixed[:, [0, 15]] = np.linspace(0, 100, 256).reshape(128, 2)
     np.save("ours.npy", mixed)
-    ask("compare", "ours.npy", "theirs.npy").never("has to do with", "nothing to do")
+    ask("compare", "ours.npy", "theirs.npy").never("unrelated", "nothing to do")
 
 
 def test_few_slow_frequencies_are_no_repeated_rows(ask):
@@ -410,7 +410,7 @@ def test_a_mask_that_is_missing_is_told_and_nothing_else(ask):
     for low, text in ((-1e4, "-10000"), (-np.inf, "-inf")):
         np.save("masked.npy", np.where(later, np.float32(low), own))
         if low == -1e4:
-            ask("compare", "plain.npy", "masked.npy").says(f"different: no mask, where one of {text} was expected")
+            ask("compare", "plain.npy", "masked.npy").says(f"different: the mask of {text} is missing")
             ask("compare", "masked.npy", "plain.npy").says(f"different: a mask of {text} where none was expected")
         np.save("other.npy", np.where(later, np.float32(-1e9), own))
         ask("compare", "masked.npy", "other.npy").says(f"masked pairs hold {text} where -1e+09 was expected")
