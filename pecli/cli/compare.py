@@ -509,9 +509,11 @@ def _taken_layout(source: NamedSource, table: Tabular) -> list[str]:
     from pecli.tables.alignment import DOUBLED
 
     layout = table.request.layout if isinstance(table, Table) else None
-    if layout not in DOUBLED or "layout" in source.given or source.model_layout is not None:
+    stated = "layout" in source.given or (source.model_layout is not None and layout != "sin-cos")
+    if layout not in (*DOUBLED, "sin-cos") or stated:
         return []
-    return [f"  layout {layout}, taken from the file: {source.text} states none; layout=WORD in the recipe checks it"]
+    check = "; layout=WORD in the recipe checks it" * (source.model_layout is None)
+    return [f"  layout {layout}, taken from the file: {source.text} states none{check}"]
 
 
 def _compared(a: Tabular, b: Tabular, tolerance: Tolerance, options: CompareOptions) -> Comparison:

@@ -1,4 +1,4 @@
-"""Other arrangements of a table's values: flattened, reshaped, with axes exchanged, with row numbers, as matrices."""
+"""Other readings of a table: flattened, reshaped, with exchanged axes, with row numbers, as matrices or other types."""
 
 from __future__ import annotations
 
@@ -9,14 +9,24 @@ import numpy as np
 from pecli.judge.grids import JOINED
 from pecli.judge.planes import EPSILON, is_large, only_array
 from pecli.judge.signal import MAX_ROW
+from pecli.numbers.dtypes import GRIDS
 from pecli.numbers.rounding import floats
-from pecli.spec.tabular import InMemory, Tabular
+from pecli.spec.tabular import InMemory, Tabular, View
 
 EXCHANGED = "rows and columns are exchanged"
 NUMBERED = "column 0 numbers the rows and was left out"
 ALONG_FIRST = "positions run along axis 0, and axis 1 repeats each row, as a batch on the second axis does"
 # Values of a row, and rows, from which another arrangement is looked for.
 MIN_COLUMNS, MIN_ROWS = 16, 8
+# Types that bytes may have been read as, by the one that they are read as now.
+BITS = {
+    "float16": ("bfloat16", "float32"), "bfloat16": ("float16",), "float32": ("float64",), "float64": ("float32",),
+    "int16": ("bfloat16", "float16"), "uint16": ("bfloat16", "float16"), "int32": ("float32",), "uint32": ("float32",),
+}  # fmt: skip
+STORED = {"bfloat16": np.uint16, "float16": np.float16, "float32": np.float32, "float64": np.float64}
+# Largest value whose bytes may be in another order.
+MAX_SWAPPED = 1e6
+SWAPPED = "the bytes of all values are swapped: the file has the other byte order"
 # Values of position 0 among which the end of the first row of a flattened table is looked for.
 MAX_FIRST_ROW = 8192
 
@@ -138,3 +148,27 @@ def reshaped(table: Tabular) -> dict[str, Tabular]:
         return {}
     rows = values.reshape(-1, width)
     return {f"the array is flattened: {len(rows):,} rows of {width} values": InMemory({array.name: rows})}
+
+
+class Reread(InMemory):
+    """A table whose bytes were read as another type; they are not read once more."""
+
+
+def as_other_types(table: Tabular) -> Iterator[tuple[str, Tabular]]:
+    """Yield a small table with its bytes read as another type, and what is said of that."""
+    if isinstance(table.source if isinstance(table, View) else table, Reread):
+        return
+    kind = table.arrays[0].dtype if len({array.dtype for array in table.arrays}) == 1 and not is_large(table) else ""
+    for other in BITS.get(kind, ()):
+        size, held = np.dtype(STORED[other]).itemsize, {one.name: table.read(one.name) for one in table.arrays}
+        if kind not in GRIDS and max(np.abs(v.astype(float)).max(initial=0) for v in held.values()) < 2 ** (4 * size):
+            continue  # whole numbers, which are the bits of numbers next to 0
+        if all(values.ndim and values.shape[-1] * values.itemsize % size == 0 for values in held.values()):
+            text = f"the integers are the bits of {other} values"
+            if kind in GRIDS:
+                text = f"the bytes are those of {other} values, read as {kind}"
+            yield text, Reread({name: np.ascontiguousarray(v).view(STORED[other]) for name, v in held.items()})
+    if kind in ("float16", "float32", "float64"):
+        swapped = {array.name: table.read(array.name).byteswap() for array in table.arrays}
+        if all(bool((np.abs(values) < MAX_SWAPPED).all()) for values in swapped.values()):  # NaN is not
+            yield SWAPPED, Reread(swapped)

@@ -366,7 +366,7 @@ MAX_POSITIONAL = 8  # arrays of a model that are looked at one by one
 
 def _reread(table: Tabular) -> Identification | None:
     """Return the identification of a table whose bits were read as another type."""
-    from pecli.judge.explain import as_other_types
+    from pecli.judge.arrangements import as_other_types
     from pecli.judge.identify import identify
 
     for note, other in as_other_types(table):

@@ -240,6 +240,8 @@ def cycle_differences(pairs: Sequence[tuple[ArrayView, ArrayView]]) -> list[Find
         (name, one), advance = named[0], abs(ratio * cycles[0][1].advance)
         first = f"{name}: {one.text}; " if one.kind == "frequency" and advance < np.pi else ""
         every = "both pairs turn" if len(found) == 2 else f"all {len(found)} pairs turn"
+        if abs(ratio + 1) <= MAX_RATIO_GAP:
+            return [Finding("frequency", f"{every} {BACKWARDS}")]
         return [Finding("frequency", f"{first}{every} {ratio:.5g} times as fast")]
     if len(found) > MAX_LISTED and len(want) > len(pairs):  # of few arrays, which say more as a whole
         return []
@@ -262,6 +264,9 @@ def _common_ratio(cycles: Sequence[tuple[Cycle, Cycle]]) -> float:
         if not off.max() <= gap < MAX_OFF:
             return 0.0
     return ratio if abs(ratio - 1) > MAX_RATIO_GAP else 0.0
+
+
+BACKWARDS = "the other way, as where the rows are reversed"
 
 
 def _unlike(have: Cycle, want: Cycle) -> Iterator[Finding]:
@@ -312,6 +317,8 @@ def _start_words(start: float, want: Cycle, ratio: float = 1.0) -> str:
 def _ratio_words(ratio: float, want: Cycle) -> str:
     """Describe turns of another length: in rows or steps, or as a factor of the angle."""
     unit, radians = want.unit
+    if abs(ratio + 1) <= MAX_RATIO_GAP:
+        return f"the angle turns {BACKWARDS}"
     if ratio == DEGREES:
         return "the angles are degrees that were taken for radians"
     why = " (the factor 2 pi is missing)" if abs(ratio * 2 * np.pi - 1) < MAX_GAP / 10 else ""

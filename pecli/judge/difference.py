@@ -316,7 +316,7 @@ def _by_positions(group: tuple[Plane, ...], want: Expected) -> list[Finding] | N
         signal = measured.signal
         if measured.pairs.count != len(w) or len(signal.rows) != group[0].rows or group[0].rows < MIN_PART_ROWS:
             continue
-        places = positions_in_steps(signal, w, np.zeros(len(w)))
+        places = _nearest(positions_in_steps(signal, w, np.zeros(len(w))), want)
         index = (np.rint(places) - float(want.start)) / float(want.step)
         found = np.rint(index).astype(np.int64)
         among = found.min() >= 0 and found.max() < want.rows  # whoever compares rows knows more
@@ -353,6 +353,17 @@ def _as_expected(measured: Measured, want: Expected) -> Tally:
     way = waves.Way(kind, rounded(want.named.frequencies, kind), kind, kind)
     own = _structured(want, measured.pairs), want.start, want.step, "", measured, way
     return waves.tally(waves.WaveName(want.encoding, *own))
+
+
+def _nearest(places: Floats, want: Expected) -> Floats:
+    """Return positions as near to the expected ones, or in their one turn, as whole turns of a single pair allow."""
+    w = want.named.frequencies
+    if len(w) > 1 or not w[0]:
+        return places
+    turn, expected = 2 * np.pi / float(w[0]), float(want.start) + float(want.step) * np.arange(len(places))
+    if np.ptp(expected) < turn:
+        expected = (expected[:1] + expected[-1:]) / 2
+    return np.asarray(places + turn * np.rint((expected - places) / turn))
 
 
 def position_words(places: Integers, want: Expected) -> str:
@@ -439,7 +450,7 @@ def _described(measured: Measured, want: Expected, *, named: bool) -> Descriptio
         if best is not None and best.fits and not best.name.phase:
             break
     twice = want.named.table.get("layout") in ("half", "interleaved") and len(want.named.frequencies) * 2
-    named &= measured.pairs.count != twice  # half of the columns are others than the other half
+    named &= measured.reading.layout != "split" or measured.pairs.count != twice  # half of the columns are others
     if named and (best is None or not best.fits or len(best.lines) > 1 or best.other):
         names = waves.names_of(measured)
         alike = [name for name in names if name.encoding == want.encoding]  # the same values may have other names, too
@@ -648,10 +659,12 @@ def parameter_lines(want: Expected, name: waves.WaveName) -> list[str]:
 def key_lines(want: Expected, keys: Mapping[str, str]) -> list[str]:
     """Return the parameters that other keys of the encoding have otherwise than expected, as text."""
     encoding, have = want.recipe.encoding, dict(Recipe.bind(want.encoding, **keys).keys())
-    for key, value in want.keys.items():
-        other = waves.plan_of(want.encoding, {**have, key: value}) if have.get(key) != value else None
-        if other is not None and other == waves.plan_of(want.encoding, have):  # it changes nothing
-            have[key] = value
+    unlike = [key for key in want.keys if have.get(key) != want.keys[key]]
+    alone = ({**want.keys, key: have[key]} for key in unlike if key in have)  # at first, that one of them is another
+    same = waves.plan_of(want.encoding, have)
+    for tried in (*alone, *({**have, key: want.keys[key]} for key in unlike)):
+        if tried != have and waves.plan_of(want.encoding, tried) == same:  # the others change nothing
+            have.update((key, want.keys[key]) for key in unlike if tried.get(key) == want.keys[key])
     if encoding.declares("differences"):
         lines: list[str] = encoding.hook("differences")(have, dict(want.keys))
         return lines

@@ -15,7 +15,10 @@ from pecli.errors import PecliError
 from pecli.formats.decimals import digits_text, how_printed, printed_digits
 from pecli.judge.arrangements import (
     ALONG_FIRST,
+    SWAPPED,
     along_first,
+    as_other_types,
+    channels_last,
     components_apart,
     of_matrices,
     reshaped,
@@ -161,6 +164,9 @@ def explain(actual: Tabular, expected: Tabular, found: Comparison) -> list[Findi
         whole = found.complete and {one.kind for one in found.remarks} <= {"arrays", "labels"}
         pairs = matched_views(actual, expected) if whole else []
         is_rare = found.total.beyond <= MAX_REST_SHARE * found.total.compared
+        of_one_pair = sum(left.row_size for left, _ in pairs) == 2
+        if of_one_pair and (cycles := cycle_differences(pairs)) and not any(one.kind == "place" for one in cycles):
+            return cycles
         if pairs and (is_rare or (not is_large(actual) and _begins_alike(pairs))):
             few = located(pairs)
             is_whole = is_rare or not {one.kind for one in few} & {"place", "rest"}
@@ -173,9 +179,8 @@ def explain(actual: Tabular, expected: Tabular, found: Comparison) -> list[Findi
             findings = _described(actual, table, found)
             if not findings and (alike := _alike(table, found)) is not None:
                 findings = _described(actual, alike, found)
-            return _shaped(
-                actual, expected, findings or _of_one_array(actual, table, found) or _located(actual, expected)
-            )
+            findings = findings or _of_one_array(actual, table, found) or _channels_first(actual, table)
+            return _shaped(actual, expected, findings or _located(actual, expected))
         return _of_two_files(actual, expected, found, pairs)
 
 
@@ -316,40 +321,10 @@ def beyond_tolerance(actual: Tabular, expected: Tabular, found: Comparison) -> l
     return located(both)
 
 
-# Difference that values show whose bytes are in another order, and the largest value in the right one.
-MAX_SENSE, MAX_SWAPPED = 1e30, 1e6
+# Difference that values show whose bytes are in another order.
+MAX_SENSE = 1e30
 # Layouts of cosines and sines in two arrays.
 APART = ("split", "half", "interleaved")
-BITS = {
-    "float16": ("bfloat16", "float32"), "bfloat16": ("float16",), "float32": ("float64",), "float64": ("float32",),
-    "int16": ("bfloat16", "float16"), "uint16": ("bfloat16", "float16"), "int32": ("float32",), "uint32": ("float32",),
-}  # fmt: skip
-STORED = {"bfloat16": np.uint16, "float16": np.float16, "float32": np.float32, "float64": np.float64}
-
-
-SWAPPED = "the bytes of all values are swapped: the file has the other byte order"
-
-
-class Reread(InMemory):
-    """A table whose bytes were read as another type; they are not read once more."""
-
-
-def as_other_types(table: Tabular) -> Iterator[tuple[str, Tabular]]:
-    """Yield a small table with its bytes read as another type, and what is said of that."""
-    if isinstance(table.source if isinstance(table, View) else table, Reread):
-        return
-    kind = table.arrays[0].dtype if len({array.dtype for array in table.arrays}) == 1 and not is_large(table) else ""
-    for other in BITS.get(kind, ()):
-        size, held = np.dtype(STORED[other]).itemsize, {one.name: table.read(one.name) for one in table.arrays}
-        if all(values.ndim and values.shape[-1] * values.itemsize % size == 0 for values in held.values()):
-            text = f"the integers are the bits of {other} values"
-            if kind in GRIDS:
-                text = f"the bytes are those of {other} values, read as {kind}"
-            yield text, Reread({name: np.ascontiguousarray(v).view(STORED[other]) for name, v in held.items()})
-    if kind in ("float16", "float32", "float64"):
-        swapped = {array.name: table.read(array.name).byteswap() for array in table.arrays}
-        if all(bool((np.abs(values) < MAX_SWAPPED).all()) for values in swapped.values()):  # NaN is not
-            yield SWAPPED, Reread(swapped)
 
 
 def _as_bits(actual: Tabular, expected: Tabular, *, swapped: bool = False) -> list[Finding]:
@@ -385,10 +360,11 @@ def _phase_rounding(pairs: Sequence[tuple[ArrayView, ArrayView]], table: Table, 
                 largest[0, columns] += 2 * np.pi * np.abs(np.array(factors, np.float64)) * farthest
     else:
         return None
-    both = ([read_floats(view, 0, count) for view in pair] for pair in pairs)
-    if not all((np.abs(y - x) <= 2 * EPSILON["float32"] * (2 + largest)).all() for y, x in both):
-        return None
-    return harmless("rounding of float32 phases", found.total.max_abs, found.total.max_ulp)
+    both = [[read_floats(view, 0, count) for view in pair] for pair in pairs]
+    for kind, units in (("float64", 8), ("float32", 2)):  # of the many values of float64, some are farther off
+        if all((np.abs(y - x) <= units * EPSILON[kind] * (2 + largest)).all() for y, x in both):
+            return harmless(f"rounding of {kind} phases", found.total.max_abs, found.total.max_ulp)
+    return None
 
 
 def _alike(table: Table, found: Comparison) -> Table | None:
@@ -489,7 +465,8 @@ def _of_recipe(actual: Tabular, table: Table, tolerance: Tolerance) -> list[Find
     is_flat = table.rows > 1 and all(sum(side > 1 for side in one.shape) < 2 for one in actual.arrays)
     rows = next(iter(reshaped(actual).items()), None) if is_flat else None
     if rows is not None and (findings := _explained(rows[1], table)) and findings[0].kind not in VAGUE:
-        return [Finding("shape", rows[0]), *(one.without_option for one in findings)]
+        others = [one.without_option for one in findings if one.kind != "shape"]
+        return [Finding("shape", rows[0]), *(others or [Finding("rounding", "the values are equal: harmless")])]
     return axes or few_cells(matched_views(actual, table))
 
 
@@ -502,6 +479,19 @@ def _exchanged_sides(actual: Tabular, table: Table) -> list[Finding]:
         return []
     text = "height and width are exchanged: the map is {1} x {0} where {0} x {1} was expected".format(*grid)
     return [Finding("axes", text), *(one.without_option for one in findings)]
+
+
+def _channels_first(actual: Tabular, table: Table) -> list[Finding]:
+    """Return that the channels of a map come before the grid, and how it differs besides; [] of any other table."""
+    other = channels_last(actual)
+    if other is None or [a.shape[-1] for a in other.arrays] != [a.shape[-1] for a in table.arrays[: len(other.arrays)]]:
+        return []
+    compared = compare_tables(other, table)
+    findings = [] if compared.equal else explain(other, table, compared)
+    text = Finding(
+        "channels", f"{CHANNELS_FIRST}: shape {actual.arrays[0].shape} where {table.arrays[0].shape} was expected"
+    )
+    return [text, *(one.without_option for one in findings if one.kind not in ("shape", "channels"))]
 
 
 def _differing(actual: Tabular, expected: Tabular, found: Comparison) -> Iterator[Tabular]:
@@ -766,7 +756,9 @@ def _located(actual: Tabular, expected: Tabular, *, tensors: bool = False) -> li
     pairs = matched_views(actual, expected)
     findings = located(pairs)
     if any(finding.kind != "place" for finding in findings):
-        return started(findings, expected)
+        is_rough = any(REST_OFF in one.text for one in findings)
+        other = other_choice(actual, expected) if isinstance(expected, Table) and is_rough else []
+        return other or started(findings, expected)
     if narrow := rounded_values(pairs):
         return [narrow]
     if tensors and (rotated := _rotated(pairs)):
@@ -903,7 +895,7 @@ def _resized(pairs: Sequence[tuple[ArrayView, ArrayView]], expected: Tabular) ->
         return []
     ((left, right),), tried = pairs, list[tuple[ArrayView, ArrayView]]()
     if left.plain_shape != right.plain_shape:
-        tried.append((right, left))
+        tried += [(left, right), (right, left)]
     elif not isinstance(expected, Table) and {left.dtype, right.dtype} <= {*EPSILON}:
         y, x = (read_floats(view, 0, view.rows) for view in (left, right))
         text = resized_otherwise(y, x, max(EPSILON[left.dtype], EPSILON[right.dtype]))
@@ -919,7 +911,7 @@ def _resized(pairs: Sequence[tuple[ArrayView, ArrayView]], expected: Tabular) ->
             continue
         first, *more = located([pair])
         if first.kind == "resized":
-            whose = "a" if pair[0] is left and isinstance(expected, Table) else "in the expected table, this file's"
+            whose = {(left, right): "the expected", (right, left): "in the expected table, this file's"}.get(pair, "a")
             return [first._replace(text=first.text.replace("the expected", whose, 1)), *more]
     return []
 

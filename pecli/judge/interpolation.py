@@ -37,6 +37,8 @@ class Interpolation(NamedTuple):
         Whether the kernel is stretched where the table shrinks, and cut off at the ends instead of repeating them.
     added : float
         To the new length, of which the scale is computed: 0.1 in DINO.
+    nearest : int or None
+        Of ways that take one old value for a new one: where that stands, 0 at its begin or 1 in its middle.
     """
 
     name: str
@@ -44,6 +46,11 @@ class Interpolation(NamedTuple):
     aligned: bool = False
     antialias: bool = False
     added: float = 0.0
+    nearest: int | None = None
+
+    def words(self, axes: int) -> str:
+        """Return what is said of it along one or two axes."""
+        return "bi" * (axes > 1 and self.nearest is None) + self.name
 
     def weights(self, old: int, new: int, which: Integers | None = None) -> Floats:
         """Return the share of each of `old` values in some or all of `new` ones, (n, old), as in PyTorch."""
@@ -57,6 +64,8 @@ class Interpolation(NamedTuple):
         if (a := self.a) is not None:
             far = a * (((x - 5) * x + 8) * x - 4)
             kernel = np.where(x <= 1, ((a + 2) * x - (a + 3)) * x * x + 1, np.where(x < 2, far, 0.0))
+        if self.nearest is not None:
+            kernel = (places == ((2 * which + self.nearest) * old // (2 * new))[:, None]) * 1.0
         found = np.zeros((old, len(which)))
         np.add.at(found, np.clip(places, 0, old - 1), (kernel / kernel.sum(axis=1, keepdims=True)).T)
         return found.T
@@ -70,6 +79,8 @@ WAYS = (
     Interpolation("cubic interpolation with antialias", -0.5, antialias=True),
     Interpolation("linear interpolation with antialias", antialias=True),
     Interpolation("cubic interpolation, with 0.1 added to its sides as in DINO", -0.75, added=0.1),
+    Interpolation("nearest neighbours", nearest=0),
+    Interpolation("nearest neighbours (nearest-exact)", nearest=1),
 )
 
 
@@ -92,7 +103,7 @@ def interpolated(table: Floats, like: Floats) -> Iterator[tuple[str, Floats]]:
             made = _made(few[tokens:], way, old, new, some - tokens)
             if np.abs(made - like[np.ix_(some, columns)]).max(initial=0.0) <= MAX_GAP * size:
                 every = _made(table[tokens:], way, old, new, np.arange(count - tokens))
-                yield f"{text} {'bi' * (len(old) > 1)}{way.name}{kept}", np.concatenate([table[:tokens], every])
+                yield f"{text} {way.words(len(old))}{kept}", np.concatenate([table[:tokens], every])
 
 
 def _made(table: Floats, way: Interpolation, old: Sides, new: Sides, rows: Integers) -> Floats:
@@ -134,7 +145,7 @@ def resized_otherwise(have: Floats, want: Floats, error: float) -> str:
                 whole = np.concatenate([want[:tokens], _source(want[tokens:], new, shares)])
                 for text, other in interpolated(whole, have):
                     if np.abs(other - have).max() <= MAX_SOURCE_ERRORS * near:
-                        return f"{text.replace('the expected', 'the', 1)}, where bi{way.name} was expected"
+                        return f"{text.replace('the expected', 'the', 1)}, where {way.words(2)} was expected"
     return ""
 
 

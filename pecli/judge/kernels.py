@@ -52,6 +52,8 @@ ROUNDINGS = 8.0  # of the outputs' type that a kernel may make: cos, sin, two pr
 MAX_TRIED = 192  # vectors that a kernel is tried on before it is tried on all
 MAX_TIES = 2e-3  # share of the wrong values that another last bit of a float32 phase rounds to the other side
 BLOCK_VALUES = 1 << 20  # values rotated at once
+# Relative difference of a vector's length that a norm makes, and the share of vectors that it makes it in.
+MAX_LENGTH_ERROR, MIN_OTHER_LENGTHS = 0.01, 0.5
 # Relative error of a measured factor, in each type of the outputs.
 MAX_FACTOR_ERROR = {"float64": 2.0**-20, "float32": 2.0**-16, "float16": 2.0**-8, "bfloat16": 2.0**-6}
 # Arrays of a file that are looked at for what was rotated, and the least turn, which is not of rounding.
@@ -372,8 +374,9 @@ def _after(applied: AppliedRotation) -> Iterator[tuple[str, Kernel]]:
     x, y, right = applied.flat
     lengths, expected = (np.linalg.norm(values, axis=1, keepdims=True) for values in (y, right))
     own = lengths / np.where(expected, expected, 1.0)
-    yield "each vector has another length, as of a norm after the rotation", lambda v: right[v] * own[v]
-    if len(x) >= MIN_VECTORS:  # a few follow any numbers
+    if own.all() and (np.abs(own - 1) > MAX_LENGTH_ERROR).mean() > MIN_OTHER_LENGTHS:  # else some vectors are wrong
+        yield "each vector has another length, as of a norm after the rotation", lambda v: right[v] * own[v]
+    if len(x) >= MIN_VECTORS and y.any(axis=0).all():  # a few follow any numbers
         size, added = (right**2).sum(axis=0), (y - right).mean(axis=0)
         weights = (y * right).sum(axis=0) / np.where(size, size, 1.0)
         text = "each column is multiplied by a number of its own, as of a norm's weight after the rotation"

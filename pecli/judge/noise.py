@@ -10,6 +10,8 @@ import numpy as np
 from pecli.judge.orders import numbered
 from pecli.judge.planes import Floats, Plane, is_zero, planes_of
 from pecli.judge.rows import floats as read_floats
+from pecli.numbers.dtypes import FloatGrid
+from pecli.numbers.rounding import to_grid
 from pecli.spec.tabular import InMemory, Tabular
 from pecli.tables.comparison import Finding
 from pecli.tables.views import ArrayView
@@ -38,6 +40,10 @@ MIN_NOISY = 0.25
 MAX_NOISE = 4
 # The same, of noise that is looked for before other causes.
 MAX_SLIGHT = 0.1
+# Times as large as the deviation of a difference is its mean where one number is added to all values.
+MIN_OFFSET = 100
+# Floating-point types of 8 bits, which no file format of pecli stores.
+FLOATS_OF_8_BITS = {"float8 (e4m3)": FloatGrid(4, -6, 8), "float8 (e5m2)": FloatGrid(3, -14, 15)}
 # Values that show a step, those of a block that do, and by how much of it they may be off: narrow types round them.
 MIN_QUANTISED, MIN_LEVELS, MAX_STEP_GAP = 256, 8, 0.1
 
@@ -108,6 +114,8 @@ def noise(pairs: list[tuple[ArrayView, ArrayView]], most: float = MAX_NOISE) -> 
     size = np.concatenate([one.ravel() for one in added]).std()
     if (np.diff(y[x.argsort()]) >= 0).all():  # the values are rounded
         return None
+    if abs(mean := float((y - x).mean())) > size * MIN_OFFSET:
+        return Finding("offset", f"{mean:.6g} is added to all values, besides rounding")
     if size > most * x.std() or abs(np.corrcoef(y - x, x)[0, 1]) > MAX_CORRELATION:  # others stand in their place
         return None
     text = f"the expected values plus unrelated numbers, such as noise, of standard deviation {size:.2g}"
@@ -115,7 +123,7 @@ def noise(pairs: list[tuple[ArrayView, ArrayView]], most: float = MAX_NOISE) -> 
 
 
 def _quantised(both: Sequence[Sequence[Floats]]) -> str:
-    """Return how arrays were rounded to whole multiples of a step of their block, row or array; "" of others."""
+    """Return how arrays were rounded to whole multiples of a step of their block, row or array, or to 8-bit floats."""
     sizes = [{"the array": y.size, "each row": y.shape[1], "each block of 64 values": 64, "each block of 32 values": 32}
              for y, _ in both]  # fmt: skip
     for which in sizes[0] if sizes else ():  # a step of all rows is one of each row, too
@@ -123,21 +131,38 @@ def _quantised(both: Sequence[Sequence[Floats]]) -> str:
         bits = {bits for bits, _ in steps}
         if len(bits) == 1 and (many := bits.pop()):
             one = {step for _, step in steps}
-            text = one.pop() if len(one) == 1 else "one step"
-            return f"quantised to {many} bits: the values of {which} are whole multiples of {text}"
+            text = one.pop() if len(one) == 1 else "whole multiples of one step"
+            return f"quantised to {many} bits: the values of {which} are {text}"
+    for kind, grid in FLOATS_OF_8_BITS.items() if both else ():
+        if all(y.size >= MIN_QUANTISED and _is_on_grid(y, x, grid) for y, x in both):
+            return f"the values were rounded to {kind}, which has {grid.precision} significant bits"
     return ""
 
 
+def _is_on_grid(actual: Floats, expected: Floats, grid: FloatGrid) -> bool:
+    """Whether values are numbers of a type, and none is farther from the expected one than its rounding."""
+    step = np.ldexp(1.0, np.maximum(np.frexp(expected)[1] - 1, grid.lowest) - grid.precision + 1)
+    near = np.abs(actual - expected) <= (0.5 + MAX_STEP_GAP) * step
+    return bool(near.all() and np.array_equal(to_grid(actual, None, grid), actual))
+
+
 def _step(actual: Floats, expected: Floats, size: int) -> tuple[int, str]:
-    """Return to how many bits blocks of this size were quantised, and their step; 0 bits where they were not."""
+    """Return to how many bits blocks of this size were quantised, and their values; 0 bits where they were not."""
     if actual.size % size or actual.size < MIN_QUANTISED or size < MIN_LEVELS:
         return 0, ""
     have, want = (values.reshape(-1, size) for values in (actual, expected))
-    for levels, bits, most in ((127, 8, 0.5), (8, 4, 1.0), (7, 4, 0.5)):  # of -8 .. 7 the largest is cut
-        step = np.abs(have).max(axis=1, keepdims=True) / levels
-        whole = np.abs(have - np.rint(have / np.where(step, step, 1.0)) * step) <= MAX_STEP_GAP * step
+    zero, low = np.zeros((len(have), 1)), have.min(axis=1, keepdims=True)
+    of_zero, high = np.abs(have).max(axis=1, keepdims=True), have.max(axis=1, keepdims=True)
+    # of -8 .. 7 the largest is cut
+    for first, last, levels, bits, most in (
+        (zero, of_zero, 127, 8, 0.5), (zero, of_zero, 8, 4, 1.0), (zero, of_zero, 7, 4, 0.5), (low, high, 255, 8, 0.5),
+    ):  # fmt: skip
+        step = (last - first) / levels
+        steps = (have - first) / np.where(step, step, 1.0)
+        whole = np.abs(steps - np.rint(steps)) <= MAX_STEP_GAP
         if whole.all() and (np.abs(have - want) <= (most + MAX_STEP_GAP) * step).all():
-            return bits, f"{step.item():.4g}" if step.size == 1 else "one step"
+            one = f"{step.item():.4g}" if step.size == 1 else "one step"
+            return bits, f"whole multiples of {one}" if first is zero else f"{levels + 1} numbers, {one} apart"
     return 0, ""
 
 

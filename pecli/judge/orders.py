@@ -22,6 +22,7 @@ MAX_SHIFTS = 16  # distances between places and rows that are tried for every ro
 MAX_BREAKS = 64  # places where a map stops to follow the last rows, beyond which it is no list of parts
 MAX_PARTS = 4  # parts of a sentence: more is no description any more, and is reported as "another order"
 MAX_LISTED = 3  # places of a permutation that are named as examples
+MAX_LISTED_PARTS = 8
 MAX_RUNS = 3  # runs of numbers that are named; the others are counted
 MAX_TEXT_PARTS = 1000  # of a file, whose numbers may be sorted as text
 MAX_WIDTH = 1 << 12  # places among which the axes of a grid are looked for
@@ -131,6 +132,9 @@ def descriptions(found: Integers, count: int, unit: str) -> Iterator[tuple[str, 
         return
     if n == count > 1:
         yield f"the {units} are reversed", places[::-1]
+    as_text = sorted(range(n), key=str)  # 0, 1, 10, 11, 2 ..
+    if n == count and found.tolist() == as_text:
+        yield f"the {units} are in the order of numbers sorted as text: {', '.join(map(str, as_text[:4]))}, ..", found
     yield from _rules(found, count, unit)
     few = np.count_nonzero(np.diff(found, 2)) <= MAX_BREAKS
     description = (_edited(found, count, unit) or _listed(found, unit)) if few else None
@@ -142,11 +146,19 @@ def descriptions(found: Integers, count: int, unit: str) -> Iterator[tuple[str, 
             if text := _grid_order(found[skipped:] - skipped):
                 after = f", after {unit}s 0 to {skipped - 1}" if skipped > 1 else f", after {unit} 0" * skipped
                 yield f"the {units} are those of a grid of {text}{after}", found
+        starts = np.flatnonzero(np.diff(found, prepend=-2) != 1)
+        size = math.gcd(n, *starts.tolist(), *found[starts].tolist())
+        if 1 < size < n:
+            parts, order = f"parts of {size} {units}", found[::size] // size
+            listed = ", ".join(map(str, order[:MAX_LISTED_PARTS].tolist())) + ", .." * (len(order) > MAX_LISTED_PARTS)
+            text = _grid_order(order)
+            yield (
+                f"the {parts} are those of a grid of {text}" if text else f"{parts} stand in the order {listed}",
+                found,
+            )
         off = np.flatnonzero(found != places)
         some = ", ".join(f"{unit} {k} holds {unit} {found[k]}" for k in off[:MAX_LISTED].tolist())
-        text = f"the {units} are in another order: {some}{', ...' if len(off) > MAX_LISTED else ''}"
-        as_text = list(map(int, sorted(map(str, range(n)))))  # 0, 1, 10, 11, 2 ..
-        yield text + ", as numbers sorted as text" * (found.tolist() == as_text), found
+        yield f"the {units} are in another order: {some}{', ...' if len(off) > MAX_LISTED else ''}", found
 
 
 def _grid_order(found: Integers) -> str:
@@ -288,8 +300,9 @@ def _edited(found: Integers, count: int, unit: str) -> tuple[str, Integers] | No
         if end and left_out and not gap and expected == n and all(one.target == UNKNOWN for one in pending):
             if parts and pending and pending[0].first > 1 and pending[0].places > n // 4:  # these may be any others
                 last = pending[0].first - 1
-                where = span(int(found[0]), int(found[last]), unit)
-                parts[0] = f"{span(0, last, unit)} hold what was expected at {where}"
+                if found[last] - found[0] == last:
+                    where = span(int(found[0]), int(found[last]), unit)
+                    parts[0] = f"{span(0, last, unit)} hold what was expected at {where}"
                 parts += [_filled(one, unit) for one in pending]
             elif unit == "column":
                 parts += [_filled(one, unit) for one in pending]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +13,7 @@ from pecli.formats.decimals import digits_text, printed_digits
 from pecli.judge.description import harmless, value_texts
 from pecli.judge.frequencies import MAX_REPEAT_GAP
 from pecli.judge.identify import identify
-from pecli.judge.planes import EPSILON, Floats, is_large, only_array, rounded
+from pecli.judge.planes import EPSILON, Floats, is_large, only_array, rounded, truncated
 from pecli.judge.rows import floats as read_floats
 from pecli.judge.waves import LOW_TYPES
 from pecli.numbers.blocks import in_blocks
@@ -118,7 +119,7 @@ def added_positions(pairs: Sequence[tuple[ArrayView, ArrayView]]) -> Finding | N
             continue
         coarse = rest.astype("float16").reshape(pairs[0][0].plain_shape)  # in which the rounding of sums is none
         found = identify(InMemory({"array": coarse}))
-        if found.confidence == "sure" and found.recipe:
+        if found.confidence == "sure" and found.recipe and found.equal is not None:  # not of trained numbers
             return Finding("added", text.format(found.recipe.replace(",dtype=float16", "")))
     return None
 
@@ -130,25 +131,26 @@ def rounded_from(text: str, most: float) -> Finding:
 
 def rounded_values(pairs: list[tuple[ArrayView, ArrayView]]) -> Finding | None:
     """Return the finding that the values of one side are those of the other, rounded to a narrow type."""
-    for kind in (*LOW_TYPES, "float32") if pairs else ():
+    ways = (rounded, "were rounded to"), (truncated, "were cut, not rounded, to")
+    for kind, (how, done) in product((*LOW_TYPES, "float32") if pairs else (), ways):
         for own, sides, words in (
             ("the expected values", [pair[::-1] for pair in pairs], "these were not"),
             ("the values", pairs, "the expected ones were not"),
         ):
-            if (most := max(_rounded_gap(*side, kind) for side in sides)) < math.inf:
-                text = f"{own} were rounded to {kind}, {words}"
+            if (most := max(_rounded_gap(*side, kind, how) for side in sides)) < math.inf:
+                text = f"{own} {done} {kind}, {words}"
                 return harmless(text, most, 1) if kind == "float32" else rounded_from(text, most)
     return None
 
 
-def _rounded_gap(have: ArrayView, want: ArrayView, kind: str) -> float:
+def _rounded_gap(have: ArrayView, want: ArrayView, kind: str, how: Callable[[Floats, str], Floats]) -> float:
     """Return by how much values differ that are others rounded to a type; infinity where they are not."""
     if have.plain_shape != want.plain_shape or have.dtype not in EPSILON or want.dtype not in EPSILON:
         return math.inf
     most = 0.0
     for at in in_blocks(0, have.rows, MAX_LONE_VALUES // max(1, have.row_size)):
         y, x = (read_floats(view, at.start, at.stop) for view in (have, want))
-        if not np.array_equal(rounded(x, kind), y, equal_nan=True):
+        if not np.array_equal(how(x, kind), y, equal_nan=True):
             return math.inf
         most = max(most, float(np.abs(y - x, where=np.isfinite(y), out=np.zeros_like(y)).max(initial=0)))
     return most

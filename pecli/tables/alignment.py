@@ -148,7 +148,11 @@ def _nearest(source: NamedSource, other: Tabular, kind: dict[str, str]) -> tuple
             break
     if problem is not None and not candidates:
         raise problem
-    return min(candidates, key=itemgetter(0))
+    best, made = min(candidates, key=itemgetter(0))
+    side_by_side = [(m, t) for m, t in candidates if m[:3] == best[:3] and t.request.layout in ("concat", "sin-cos")]
+    if made.request.layout in ("concat", "sin-cos") and len(side_by_side) > 1:  # other frequencies blur later rows
+        return min(side_by_side, key=lambda one: sum(row_gap(*pair, 1) for pair in pair_views(one[1], other)[0]))
+    return best, made
 
 
 def _transposed(source: NamedSource, other: Tabular, made: Table, options: dict[str, Any]) -> Table:
@@ -231,7 +235,8 @@ def lengths_of(table: Tabular, family: Family) -> list[int]:
             return [(shape[1] + 1) // 2, shape[1]][:: -1 if square else 1]
         if len(shape) == 1 and shape[0] % 2:  # distances of one head, or slopes of as many
             return [1, (shape[0] + 1) // 2][:: 1 if len(array.shape) == 1 else -1]
-        return [shape[-1] if len(shape) > 1 else 1]
+        heads_last = len(shape) == 3 and shape[0] == shape[1] != shape[2]
+        return [*[shape[0]] * heads_last, shape[-1] if len(shape) > 1 else 1]
     if family is Family.RELATIVE and any(a.name == "index" for a in table.arrays):
         return [table.array("index").shape[0]]
     vectors = [(shape[0] + 1) // 2] if family is Family.RELATIVE else []  # one for each distance
@@ -271,13 +276,13 @@ def _forms(source: NamedSource, other: Tabular) -> list[Form]:
         lone = _lone(other) if source.array is None else []
         if "layout" in given:
             return [({}, None), *(({}, name) for name in lone)]
-        keys = source.recipe.keys()
-        doubled = doubled_layouts(other, int(keys.get("rotary-dim", keys.get("dim", "0"))) // 2)
+        pairs = _pairs(source)
+        doubled = doubled_layouts(other, pairs)
         model = source.model_layout if source.model_layout in DOUBLED else None
         left_out = {*DOUBLED} - ({model} if model else doubled or {*DOUBLED})
         called = _called(source, other)
         width = (other.arrays[0].shape or (0,))[-1]
-        own = doubled if 2 * width > int(source.recipe.keys().get("dim", "0")) else ()  # if no shape fits
+        own = doubled if width > pairs else ()  # if no shape fits
         layouts = sorted(LAYOUTS, key=lambda layout: layout not in own)
         whole: list[Form] = [({"layout": layout, **called}, None) for layout in layouts if layout not in left_out]
         columns = [layout for layout in LAYOUTS if layout in {"split", *doubled}]
@@ -317,9 +322,14 @@ def _are_frequencies(source: NamedSource, other: Tabular) -> bool:
         falling = (np.diff(values) < 0).all() or (values[0] == 1 and (values < 1).any())
         if falling and ((values > 0) & (values <= 1)).all():
             return True
+    return array.rows == _pairs(source)
+
+
+def _pairs(source: NamedSource) -> int:
+    """Return how many pairs a rotary recipe has; 0 where it has no table of its own."""
     with contextlib.suppress(PecliError):
-        return source.open(layout="angles", start=1, length=1).arrays[0].shape[-1] == array.rows
-    return False
+        return source.open(layout="angles", start=1, length=1).arrays[0].shape[-1]
+    return 0
 
 
 def _lone(other: Tabular) -> list[str]:
@@ -395,7 +405,8 @@ def _misfit(made: Table, other: Tabular) -> Misfit:
         fits = made_view.row_shape == other_view.row_shape and outer == others
         regrouped = not fits and is_regrouped(made_view, other_view)
         if not (fits or regrouped) or made_view.dtype.startswith("complex") != other_view.dtype.startswith("complex"):
-            return OTHER_SHAPE, no_common_name, bool(left), float("inf")
+            unlike = made_view.rows * made_view.row_size != other_view.rows * other_view.row_size  # else in other axes
+            return OTHER_SHAPE, unlike, bool(left), float("inf")
         apart = apart if rows == count and fits else FEWER_ROWS
         gaps.append(row_gap(made_view, other_view))
     return apart, no_common_name, bool(left), sum(gap for gap in gaps if gap < float("inf"))

@@ -151,6 +151,7 @@ def _of_one_shape(left: list[ArrayView], right: list[ArrayView]) -> list[tuple[A
     """
     pairs = [(a, b) for a in left for b in right if a.plain_shape == b.plain_shape]
     pairs = pairs or [(a, b) for a in left for b in right if is_regrouped(a, b)]
+    pairs = pairs or [(a, b) for a in left for b in right if a.rows * a.row_size == b.rows * b.row_size]
     if len(left) == len(right) == 2 and len(pairs) == 4:
         return min((pairs[::3], pairs[1:3]), key=lambda both: sum(row_gap(*pair) for pair in both))
     if min(len(left), len(right)) > 1:
@@ -162,11 +163,11 @@ def _of_one_shape(left: list[ArrayView], right: list[ArrayView]) -> list[tuple[A
     return [pairs[gaps.index(first)]] if first < second / 2 else []
 
 
-def row_gap(a: ArrayView, b: ArrayView) -> float:
+def row_gap(a: ArrayView, b: ArrayView, rows: int = LOOK_ROWS) -> float:
     """Return half the mean difference of the first rows; infinite between complex and real values."""
     if a.dtype.startswith("complex") != b.dtype.startswith("complex"):
         return math.inf
-    first, second = (floats(one.read(0, min(LOOK_ROWS, one.rows)), one.dtype).ravel() for one in (a, b))
+    first, second = (floats(one.read(0, min(rows, one.rows)), one.dtype).ravel() for one in (a, b))
     size = min(first.size, second.size)
     with np.errstate(all="ignore"):  # a file may hold any bits
         gap: NDArray[Any] = np.abs(first[:size] / 2 - second[:size] / 2, dtype=np.float64)

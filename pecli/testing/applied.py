@@ -16,6 +16,7 @@ from pecli.errors import PecliError
 from pecli.judge.compare import compare, explained
 from pecli.judge.kernels import COARSER, UNSPECIFIC_KINDS, RotationSource, faults
 from pecli.judge.located import located
+from pecli.judge.orders import numbered
 from pecli.numbers.dtypes import GRIDS
 from pecli.numbers.printing import figure, limit
 from pecli.numbers.rounding import Floats, allowance, floats, narrow
@@ -25,6 +26,9 @@ from pecli.spec.tabular import Array, InMemory
 from pecli.tables.foreign import table_of
 from pecli.tables.sources import NamedSource
 from pecli.tables.views import matched_views
+
+# Relative error of a factor that a sum shows.
+MAX_FIT_ERROR = 1e-5
 
 
 @dataclass(frozen=True)
@@ -63,20 +67,25 @@ class Applied:
             if before.shape != after.shape:
                 return f"{after.name} has the shape {after.shape}, its input {before.shape}"
         allowed = self.allowed if atol is None else atol
-        made = self.made()
-        gap = self.gap(made)
+        gap = self.gap(self.exact)
         if gap <= allowed:
             return ""
         phrase = f"the outputs are up to {limit(gap, 3)} from the exact ones, and {figure(allowed, 3)} are allowed"
-        found = self.explained(made)
+        found = self.explained(self.exact)
         right = bool(found) and all(": the rotation is right" in text for text in found)
         how = "was applied rightly, but coarsely" if right else "was not applied rightly"
         return "\n  ".join([f"{self.source.text} {how}: {phrase}", *found])
 
+    @cached_property
+    def exact(self) -> Any:
+        """The expected outputs for the inputs, in float64."""
+        return self.made()
+
     @property
     def allowed(self) -> float:
         """The difference that a kernel may make."""
-        largest = max((float(np.abs(values).max(initial=0.0)) for values in self._numbers(self.before)), default=0.0)
+        numbers = (values for table in (self.before, self.exact.outputs) for values in self._numbers(table))
+        largest = max((float(np.abs(one[np.isfinite(one)]).max(initial=0.0)) for one in numbers), default=0.0)
         coarse = max((a.dtype for a in self.after.arrays), key=lambda name: GRIDS[name].rounding)
         return allowance(largest, coarse, self._last())
 
@@ -156,12 +165,14 @@ class Applied:
         added, meant = y - x, right - x
         if np.allclose(added, 2 * meant, rtol=0, atol=near):
             return [f"{name}: it was added twice"]
-        for axis in (0, 1) if x.ndim == 3 else ():
-            rows = np.moveaxis(meant, axis, 0)[0]
-            along = np.expand_dims(rows[: x.shape[axis]], 1 - axis)
-            varied = x.shape[axis] <= len(rows) and np.ptp(rows, axis=0).max() > near
-            if varied and np.allclose(added, along, rtol=0, atol=near):
-                return [f"{name}: positions run along the batch: every row of batch b has position b"]
+        if x.ndim == 3 and (first := self._along_first(x)) is not None and np.allclose(y, first, rtol=0, atol=near):
+            return [f"{name}: positions run along the batch: every row of batch b has position b"]
+        if text := other_sum(x, y, right, near):
+            return [f"{name}: {text}"]
+        still = (x == y).all(axis=tuple(k for k in range(x.ndim) if k != x.ndim - 2)) if x.ndim > 1 else np.zeros(1)
+        if still.any():
+            rows = numbered("row", np.flatnonzero(still))
+            return [f"{name}: nothing was added to {rows}"]
         while meant.ndim > 2 and all(np.allclose(values, values[:1], rtol=0, atol=near) for values in (added, meant)):
             added, meant = added[0], meant[0]
         if meant.ndim == 2 or not np.allclose(meant, meant[:1], rtol=0, atol=near):  # else batches differ
@@ -171,3 +182,42 @@ class Applied:
                 return [f"{name}: what was added: {', and '.join(said)}"]
         clean = np.where(np.abs(y - right) <= self.allowed, right, y)
         return [finding.text for finding in located(matched_views(InMemory({name: clean}), InMemory({name: right})))]
+
+    def _along_first(self, x: Floats) -> Floats | None:
+        """Return the expected outputs where rows run along the first axis; None where there is no such table."""
+        try:
+            made = api.apply(
+                self.source, np.swapaxes(x, 0, 1), dtype="float64", start=self.start, positions=self.positions
+            )
+        except PecliError:
+            return None
+        return np.swapaxes(next(self._numbers(made.outputs)), 0, 1)
+
+
+def other_sum(x: Floats, y: Floats, right: Floats, near: float) -> str:
+    """Return what was computed of inputs and table instead of their sum, or with the sum; "" where that is unknown."""
+    finite = np.isfinite(right) & np.isfinite(y)
+    terms = np.stack([x[finite], (right - x)[finite]], axis=1)
+    if not finite.any() or not np.isfinite(terms).all():
+        return ""
+    size, rows = float(np.abs(y[finite]).max()), np.where(finite, right, -np.inf)
+    (a, b), *_ = np.linalg.lstsq(terms, y[finite])
+    if np.abs(terms @ (a, b) - y[finite]).max() <= near + MAX_FIT_ERROR * size and abs(a - 1) > MAX_FIT_ERROR:
+        if abs(a) < MAX_FIT_ERROR:
+            return "the inputs are missing: the outputs are what should be added to them"
+        root = " (the square root of the width)" * bool(abs(a**2 / x.shape[-1] - 1) < MAX_FIT_ERROR)
+        if abs(a / b - 1) < MAX_FIT_ERROR:
+            return f"the sum is multiplied by {a:.6g}{root}"
+        return f"the inputs are multiplied by {a:.6g}{root} before the positions are added"
+    largest = rows.max(axis=-1, keepdims=True)
+    weights = np.exp(rows - largest)
+    centred = right - right.mean(axis=-1, keepdims=True)
+    with np.errstate(all="ignore"):
+        others = {
+            "the table is multiplied with the inputs, to which it should be added": x * (right - x),
+            "a softmax was applied to the sum": weights / weights.sum(axis=-1, keepdims=True),
+            "a layer normalisation was applied to the sum": centred / centred.std(axis=-1, keepdims=True),
+            "one vector is added to all rows besides, such as a token type's": right + (y - right)[..., :1, :],
+        }
+    same = (text for text, values in others.items() if np.abs(np.where(finite, values - y, 0)).max() <= near + 1e-4)
+    return next(same, "")

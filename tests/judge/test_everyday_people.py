@@ -586,3 +586,108 @@ def test_a_period_of_months_that_begin_again_is_told(ask):
     ask("compare", "mine.csv", "theirs.csv").says(
         "different: day_sin and day_cos: one turn takes 11 rows where 12 were expected"
     )
+
+
+def test_values_that_went_through_a_picture_or_float8_are_quantised(ask):
+    np.save("picture.npy", (np.rint((sinusoid(128, 64) + 1) * 127.5) / 127.5 - 1).astype("float32"))
+    said = "quantised to 8 bits: the values of the array are 256 numbers, 0.007843 apart"
+    ask("compare", "picture.npy", "sinusoidal:dim=64,len=128").says(f"different: {said}")
+    exact = cache(angles(512, 128, 500000.0))
+    step = {name: 2.0 ** np.maximum(np.floor(np.log2(np.abs(v) + 1e-30)) - 3, -9) for name, v in exact.items()}
+    np.savez("c.npz", **{name: (np.rint(v / step[name]) * step[name]).astype("float16") for name, v in exact.items()})
+    said = "the values were rounded to float8 (e4m3), which has 4 significant bits"
+    ask("compare", "c.npz", "rope:dim=128,base=500000,len=512").says(f"different: {said}")
+
+
+def test_sections_in_another_order_are_told_in_bfloat16(ask):
+    recipe = "mrope:dim=128,base=5000000,sections=24+20+20,sequence=4+1x6x8+8"
+    ask("generate", f"{recipe},layout=half,dtype=bfloat16", "-o", "c.safetensors").ends(0)
+    answer = ask("compare", "c.safetensors", f"{recipe},section-order=interleaved")
+    answer.says("different: section-order chunked where interleaved was expected").never("repeat")
+
+
+def hours(at):
+    return np.stack([np.sin(2 * np.pi * np.array(at) / 24), np.cos(2 * np.pi * np.array(at) / 24)], axis=1)
+
+
+def test_hours_are_told_as_near_as_their_days_allow(ask):
+    np.save("summer.npy", hours([*range(2), *range(3, 49)]))
+    np.save("text.npy", hours(sorted(range(24), key=str)))
+    recipe = "sinusoidal:dim=2,scale=0.26179938779914943,len="
+    ask("compare", "summer.npy", f"{recipe}48").says("different: rows 2 to 47: every angle is ahead by 1 row")
+    said = "different: the rows are in the order of numbers sorted as text: 0, 1, 10, 11, .."
+    ask("compare", "text.npy", f"{recipe}24").says(said)
+
+
+@pytest.mark.parametrize(("at", "said"), [
+    (np.arange(36) + 1, "every angle is ahead by 1 row (0.5236 radians)"),
+    ([*range(26), *range(27, 37)], "rows 26 to 35: every angle is ahead by 1 row"),
+    (np.arange(36) * 12 / 11, "one turn takes 11 rows where 12 were expected"),
+])  # fmt: skip
+def test_months_are_told_in_rows_whatever_their_digits(ask, at, said):
+    turns = 2 * np.pi * np.array(at) / 12
+    values = np.stack([np.sin(turns), np.cos(turns)], axis=1)
+    for name, own in {"printed": values.round(5), "single": values.astype("float32"), "exact": values}.items():
+        np.save(f"{name}.npy", own)
+        answer = ask("compare", f"{name}.npy", "sinusoidal:dim=2,scale=0.5235987755982988,len=36")
+        answer.says(f"different: {said}").never("as if", "quarter turn")
+
+
+def test_rows_that_were_skipped_are_missing(ask):
+    values = np.asarray(pecli.table("mrope:dim=128,base=1000000,sections=16+24+24,sequence=6+1x4x4+32")["cos"])
+    np.save("c.npy", np.concatenate([values[:22], values[34:54]]))
+    np.save("expected.npy", values[:42])
+    answer = ask("compare", "c.npy", "expected.npy").says("different: rows 22 to 33 are missing")
+    answer.says("later rows have moved up by 12").never("hold what was expected at rows 0 to 41")
+
+
+def test_parts_in_another_order_are_told_as_parts(ask):
+    table = sinusoid(512, 32)
+    np.save("ranks.npy", np.concatenate([table[64 * k : 64 * k + 64] for k in (0, 7, 1, 6, 2, 5, 3, 4)]))
+    said = "different: parts of 64 rows stand in the order 0, 7, 1, 6, 2, 5, 3, 4"
+    ask("compare", "ranks.npy", "sinusoidal:dim=32,len=512").says(said)
+    cube = np.asarray(pecli.table("sincos3d:dim=64,grid=4x6x8")["pe"]).reshape(4, 6, 8, 64)
+    np.save("cube.npy", cube.swapaxes(0, 1).reshape(192, 64))
+    said = "different: the parts of 8 rows are those of a grid of 4 x 6 whose axes are exchanged"
+    ask("compare", "cube.npy", "sincos3d:dim=64,grid=4x6x8").says(said)
+
+
+def test_features_of_coordinates_that_were_made_otherwise_are_told(ask):
+    matrix, points = np.random.default_rng(0).normal(size=(16, 2)), np.random.default_rng(1).random((50, 2)).round(5)
+    for name, values in {"B": matrix, "points": points}.items():
+        np.save(f"{name}.npy", values)
+
+    def features(at):
+        return np.concatenate([f(2 * np.pi * at @ matrix.T) for f in (np.sin, np.cos)], axis=1)
+
+    np.save("right.npy", features(points))
+    np.save("turned.npy", features(points[:, ::-1]))
+    recipe = "fourier:dim=32,matrix=B.npy,coordinates=given,points=points.npy,point-axes=2"
+    ask("compare", "right.npy", recipe).says("but harmless: rounding of float64 phases")
+    ask("compare", "turned.npy", recipe).says("different: the coordinates of each point are in the reverse order")
+    corners = np.stack(np.meshgrid(*[np.linspace(-1, 1, 12)] * 2), axis=-1).reshape(-1, 2)
+    np.save("map.npy", features(corners).T.reshape(1, 32, 12, 12).astype("float32"))
+    answer = ask("compare", "map.npy", "fourier:dim=32,matrix=B.npy,grid=12x12,coordinates=centres")
+    answer.says("the channels come before the grid", "coordinates corners where centres was expected")
+
+
+def test_bands_up_to_the_resolution_are_told(ask):
+    y, x = np.meshgrid(np.linspace(-1, 1, 12), np.linspace(-1, 1, 16), indexing="ij")
+    at = np.stack([y, x], axis=-1).reshape(-1, 2)
+    bands = [np.pi * at[:, k : k + 1] * np.linspace(1, side, 8) for k, side in enumerate((12, 16))]
+    np.save("p.npy", np.concatenate([at, *map(np.sin, bands), *map(np.cos, bands)], axis=1).astype("float32"))
+    said = "different: frequencies run up to the resolution R where R / 2 was expected"
+    ask("compare", "p.npy", "bands:bands=8,grid=12x16").says(said)
+
+
+def test_attention_factors_below_one_are_told(ask):
+    np.save("f.npy", (np.log(np.arange(1, 4097)) / np.log(2048)).astype("float32"))
+    said = "different: factors below 1 stand where 1 was expected: the maximum with 1 is missing"
+    ask("compare", "f.npy", "query-scale:kind=log-n,length=2048,len=4096").says(said)
+
+
+def test_a_flattened_cache_has_one_shape(ask):
+    phases = angles(256, 64)
+    np.save("c.npy", np.stack([np.cos(phases), np.sin(phases)], axis=-1).reshape(1, -1).astype("float32"))
+    answer = ask("compare", "c.npy", "rope:dim=64,len=256,layout=pairs")
+    answer.says("different: the array is flattened: 256 rows of 64 values", "harmless").never("the shape is")

@@ -26,6 +26,8 @@ TORCH = {
     "cubic interpolation, with 0.1 added to its sides as in DINO": (
         [-0.087935, 0.212702, 1.388825, 3.046711, 6.002825, 10.007758, 13.910714, 20.663998, 25.565221],
         [0.115018, 2.64342, 10.228517, 22.193266]),
+    "nearest neighbours": ([0, 0, 1, 4, 4, 9, 16, 16, 25], [0, 1, 9, 16]),
+    "nearest neighbours (nearest-exact)": ([0, 1, 1, 4, 9, 9, 16, 25, 25], [0, 4, 9, 25]),
 }  # fmt: skip
 CUBIC, BY_TIMM = (next(way for way in WAYS if way.name == name) for name in list(TORCH)[2:5:2])
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from decimal import Decimal
 from typing import Annotated, Literal
 
 from pecli.encodings.shared import grids
 from pecli.encodings.shared.parameters import half_frequencies
 from pecli.errors import BadParameter
+from pecli.numbers.decimals import decimal_of
 from pecli.spec.declaration import Facts, Family, Param, Work, encoding
+from pecli.spec.hooks import Change
 from pecli.spec.plans import Band, Waves
 
 
@@ -19,7 +23,7 @@ from pecli.spec.plans import Band, Waves
     work=Work(additions="0"),
     example="bands:bands=4,grid=64",
     place=8,
-    hooks={"identify_axes": "pecli.encodings.shared.identify_grids:bands"},
+    hooks={"identify_axes": "pecli.encodings.shared.identify_grids:bands", "mistakes": ":mistakes"},
 )
 def bands(
     *,
@@ -90,3 +94,15 @@ def _rates(given: tuple[Decimal, ...] | None, where: grids.Coordinates) -> tuple
     if where.sides is None:
         raise BadParameter("max-resolution", None, "must be given with coordinates=given: no grid tells it")
     return tuple(map(Decimal, where.sides))
+
+
+def mistakes(keys: Mapping[str, str]) -> Iterator[Change]:
+    """Yield frequencies that run up to the sampling rate."""
+
+    def doubled(plan: Waves) -> Waves:
+        rates = (4 * decimal_of(band.frequencies[-1]) for band in plan.bands)  # R, of whose half the plan holds a half
+        parts = ((band, half_frequencies(rate, len(band.frequencies), keys["spacing"]))
+                 for band, rate in zip(plan.bands, rates, strict=True))  # fmt: skip
+        return replace(plan, bands=tuple(band._replace(frequencies=w) for band, w in parts))
+
+    yield Change("frequency", "frequencies run up to the resolution R where R / 2 was expected", waves=doubled)

@@ -253,7 +253,7 @@ def _made(values: Floats, turns: Floats) -> Iterator[tuple[dict[str, str], str]]
 
 
 def mistakes(keys: Mapping[str, str]) -> Iterator[Change]:
-    """Yield other factors of the angle than 2 pi, and coordinates of points that lie in another range than expected."""
+    """Yield other factors of the angle than 2 pi, and coordinates of points in another range or order than expected."""
     scale = "matrix" if "matrix" in keys else "sigma"
     for factor, text in FACTORS.items():
         if text:
@@ -263,6 +263,12 @@ def mistakes(keys: Mapping[str, str]) -> Iterator[Change]:
         return
     points = _numbers(keys["points"])
     if "extent" not in keys:
+        axes = int(keys.get("point-axes", "1"))
+        reverse = (x for k in range(0, len(points), axes) for x in reversed(points[k : k + axes]))
+        if axes > 1:
+            yield Change(
+                "points", "the coordinates of each point are in the reverse order", {"points": _listed(reverse)}
+            )
         moved = _listed(2 * x - 1 for x in points)
         yield Change("points", "the coordinates were moved from 0 .. 1 to -1 .. 1 (2 x - 1)", {"points": moved})
         return

@@ -90,10 +90,19 @@ def query_scale(
 
 
 def mistakes(keys: Mapping[str, str]) -> Iterator[Change]:
-    """Yield the factor without its floor."""
+    """Yield the factor without its floor, or of log-n without its least value of 1."""
+    added, length = keys["kind"] == "llama4", int(keys["length"])
     if keys["kind"] == "log-n":
+
+        def growing(_name: str, values: Floats, first: int) -> Floats:
+            position = first + np.arange(values.size, dtype=float).reshape(values.shape)
+            return np.asarray(np.log1p(position) / np.log(length))
+
+        yield Change(
+            "floor", "factors below 1 stand where 1 was expected: the maximum with 1 is missing", values=growing
+        )
         return
-    added, length, beta = keys["kind"] == "llama4", int(keys["length"]), float(keys["beta"])
+    beta = float(keys["beta"])
 
     def smooth(_name: str, values: Floats, first: int) -> Floats:
         position = first + np.arange(values.size, dtype=float).reshape(values.shape)

@@ -1,0 +1,151 @@
+"""What two more users met, an engineer who ports models and a data scientist: a wrong sentence or a silence each."""
+
+import json
+
+import numpy as np
+import pytest
+
+import pecli
+from pecli.testing import assert_applied
+from tests.judge.answers import angles, cache, frequencies, sinusoid
+
+RNG = np.random.default_rng(5)
+X = RNG.normal(size=(2, 32, 128)).astype("float32")
+PE = sinusoid(32, 128)
+Q = RNG.normal(size=(1, 4, 32, 64)).astype("float32")
+
+
+def rotated(x):
+    turns, half = angles(x.shape[-2], x.shape[-1]), x.shape[-1] // 2
+    a, b, c, s = x[..., :half], x[..., half:], np.cos(turns), np.sin(turns)
+    return np.concatenate([a * c - b * s, b * c + a * s], axis=-1).astype("float32")
+
+
+def fault(x, y, recipe="sinusoidal:dim=128", **options):
+    with pytest.raises(AssertionError) as raised:
+        assert_applied(x, y.astype("float32"), recipe, **options)
+    return str(raised.value).splitlines()[1].strip()
+
+
+SUM = X + PE
+WHOLE = (SUM - SUM.mean(-1, keepdims=True)) / SUM.std(-1, keepdims=True)
+
+
+@pytest.mark.parametrize(("made", "said"), [
+    (X * np.sqrt(128) + PE, "the inputs are multiplied by 11.3137 (the square root of the width) before"),
+    (SUM * 8, "the sum is multiplied by 8"),
+    (X * PE, "the table is multiplied with the inputs"),
+    (np.broadcast_to(PE, X.shape), "the inputs are missing: the outputs are what should be added to them"),
+    (SUM + RNG.normal(size=128), "one vector is added to all rows besides"),
+    (WHOLE, "a layer normalisation was applied to the sum"),
+    (np.where(np.arange(32)[:, None], X, SUM), "nothing was added to rows 1 to 31"),
+    (X + PE[::-1], "what was added: "),
+])  # fmt: skip
+def test_what_was_computed_instead_of_a_sum_is_told(made, said):
+    text = fault(X, made)
+    assert said in text
+    assert "cut to integers" not in text
+
+
+def test_embeddings_with_the_sequence_first_are_told():
+    x = RNG.normal(size=(50, 4, 64)).astype("float32")
+    assert "positions run along the batch" in fault(x, x + sinusoid(50, 64)[:, None], "sinusoidal:dim=64")
+
+
+def test_scores_that_were_scaled_or_normalised_are_told():
+    scores, bias = RNG.normal(size=(4, 16, 16)), np.asarray(pecli.table("alibi:heads=4,len=16")["bias"])
+    scores = scores.astype("float32")
+    weights = np.exp(scores + bias)
+    assert "multiplied by 0.125 before" in fault(scores, scores / 8 + bias, "alibi:heads=4")
+    assert "softmax" in fault(scores, weights / weights.sum(-1, keepdims=True), "alibi:heads=4")
+
+
+def test_a_table_added_to_zeros_is_right():
+    for recipe, rows in (("sinusoidal:dim=64", 50), ("sincos2d:dim=64,grid=7x7", 49)):
+        zeros = np.zeros((rows, 64), "float32")
+        assert_applied(zeros, pecli.apply(recipe, zeros)["array"], recipe)
+
+
+@pytest.mark.parametrize(("where", "said"), [
+    (np.s_[:, :, 24:], "rows 24 to 31 are zero"), (np.s_[:, 3], "head 3 is zero"),
+    (np.s_[..., 32:], "columns 32 to 63 are zero"), (np.s_[0, 1, 5], "the values of head 1, row 5 are zero"),
+])  # fmt: skip
+def test_zeros_are_no_norm(where, said):
+    made = rotated(Q)
+    made[where] = 0
+    assert fault(Q, made, "rope:dim=64", pairs="half", start=0) == said
+
+
+def bucket(distance, buckets=32, most=128, both=True):
+    first, size = (buckets // 2 * (distance > 0), buckets // 2) if both else (0, buckets)
+    far = np.abs(distance) if both else np.maximum(-distance, 0)
+    large = size // 2 + (np.log(np.maximum(far, 1) / (size // 2)) / np.log(most / (size // 2)) * (size // 2)).astype(
+        int
+    )
+    return first + np.where(far < size // 2, far, np.minimum(large, size - 1))
+
+
+@pytest.mark.parametrize(("index", "said"), [
+    ({"most": 64}, "max-distance 64 where 128 was expected"), ({"buckets": 16}, "16 buckets where 32 were expected"),
+    ({"both": False}, "causal where bidirectional was expected"),
+])  # fmt: skip
+def test_another_index_of_the_same_weights_is_told(ask, index, said):
+    distance, weights = np.arange(64) - np.arange(64)[:, None], RNG.normal(size=(32, 4)).astype("float32")
+    np.save("w.npy", weights)
+    np.save("bias.npy", np.moveaxis(weights[bucket(distance, **index)], 2, 0))
+    np.save("last.npy", weights[bucket(distance)])
+    ask("compare", "bias.npy", "t5:heads=4,weights=w.npy").says(f"different: {said}").never(
+        "trained numbers are others"
+    )
+    answer = ask("compare", "last.npy", "t5:heads=4,weights=w.npy").says("different: the heads are the last axis")
+    answer.says("64 x 64 x 4 against 4 x 64 x 64").never("int64")
+
+
+def test_twice_the_width_is_told(ask):
+    np.savez("c.npz", **cache(angles(256, 128), "half"))
+    ask("compare", "c.npz", "rope:dim=64").says("different: dim 128 where 64 was expected")
+    said = "different: rotary width 128 where 64 was expected"
+    ask("compare", "c.npz", "rope:dim=128,partial=0.5").says(said, "256 x 128 against 256 x 64")
+
+
+def test_a_scaling_whose_magnitude_is_one_is_no_other(ask):
+    recipe = "rope:dim={},scaling=yarn,factor=40,original-max=4096,mscale=0.707,mscale-all-dim=0.707"
+    ask("generate", recipe.format(192), "--len", "256", "--layout", "half", "-o", "c.npz").ends(0)
+    ask("compare", "c.npz", recipe.format(64)).says("different: dim 192 where 64 was expected").never("ntk-by-parts")
+
+
+def test_the_order_that_a_config_leaves_open_is_no_fault(ask):
+    config = {"model_type": "gptj", "n_embd": 4096, "n_head": 16, "rotary_dim": 64, "n_positions": 2048, "n_layer": 28}
+    with open("gptj.json", "w") as file:
+        json.dump(config, file)
+    turns = np.outer(np.arange(64), frequencies(256)[:32])
+    np.save("g.npy", np.concatenate([np.sin(turns), np.cos(turns)], axis=1).astype("float32"))
+    ask("compare", "g.npy", "gptj.json").says("exponent over the head's width 256").never("exchanged")
+    ask("compare", "g.npy", "rope:dim=256,rotary-dim=64").says("exponent over the head's width 256").never("exchanged")
+    turns = angles(64, 64)
+    np.save("right.npy", np.concatenate([np.sin(turns), np.cos(turns)], axis=1).astype("float32"))
+    ask("compare", "right.npy", "rope:dim=64").says("layout sin-cos, taken from the file")
+
+
+def test_what_was_done_to_all_values_is_named_rightly(ask):
+    np.save("plus.npy", sinusoid(64, 64) + 1)
+    ask("identify", "plus.npy").says("nearly sinusoidal:dim=64: 1 is added to all values").never("noise")
+    np.save("whole.npy", sinusoid(20, 8).astype("int32"))
+    ask("compare", "whole.npy", "sinusoidal:dim=8").says("different: all values are cut to integers").never("bits")
+
+
+def test_other_trained_numbers_are_no_sum(ask):
+    i, j = np.divmod(np.arange(16), 4)
+    index = (i[:, None] - i + 3) * 7 + j[:, None] - j + 3
+    for k in (0, 1):
+        np.save(f"b{k}.npy", np.moveaxis(np.random.default_rng(k).normal(0, 0.02, size=(49, 3))[index], 2, 0))
+    ask("compare", "b1.npy", "b0.npy").says("and the trained numbers are others").never("plus those of")
+
+
+def test_a_grid_that_was_enlarged_by_its_nearest_values_is_told(ask):
+    small = np.asarray(pecli.table("sincos2d:dim=64,grid=14x14")["pe"]).astype("float32")
+    np.save("small.npy", small)
+    np.save("large.npy", small.reshape(14, 14, 64).repeat(2, 0).repeat(2, 1).reshape(784, 64))
+    said = "14 x 14 grid was resized to 28 x 28 by nearest neighbours"
+    ask("compare", "large.npy", "sincos2d:dim=64,grid=28x28").says(f"different: a {said}")
+    ask("compare", "large.npy", "small.npy").says(f"different: the expected {said}")
