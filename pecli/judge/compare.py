@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pecli.errors import PecliError
+from pecli.numbers.rounding import floats
 from pecli.spec.catalogue import CATALOGUE
 from pecli.spec.declaration import Family
 from pecli.spec.measured import PUBLISHED_BASES
@@ -148,6 +149,9 @@ def _reasons(table: Tabular, found: Identification) -> Iterator[str]:
     if not is_large(table) and is_still(table):
         yield STILL
         return
+    if not is_large(table) and _is_half_ones(table) and all(_is_one_row(table, array.name) for array in table.arrays):
+        yield "every row is the same: half of it 0 and half of it 1, as sines and cosines of position 0 are"
+        return
     said, is_near = "", found.nearly >= MIN_EXPLAINED_NEAREST
     nearest = found.nearest if is_near else None if is_cube(table) else _recipe_of_half(table)
     for recipe in dict.fromkeys((re.sub(",start=[^,]+", "", nearest), nearest)) if nearest else ():
@@ -178,6 +182,22 @@ def _reasons(table: Tabular, found: Identification) -> Iterator[str]:
 MAX_CYCLES, MAX_TURN_GAP = 8, 1e-3
 
 
+# Share of a wave's values that are near their largest, of which trained and drawn numbers have a twentieth, what
+# counts as near it, and the values that show this.
+MIN_TOPS, NEAR_TOP, MIN_SHOWN = 0.1, 0.8, 1 << 14
+
+
+def _has_tops(table: Tabular) -> bool:
+    """Whether many values are near the largest, as those of sines are in any order and however scaled."""
+    for array in table.arrays:
+        values = np.abs(floats(table.read_rows([array.name], 0, min(array.rows, MIN_SHOWN))[array.name], array.dtype))
+        if values.size < MIN_SHOWN or not np.isfinite(values).all():
+            return True
+        if (values > NEAR_TOP * np.quantile(values, 0.99)).mean() < MIN_TOPS:
+            return False
+    return True
+
+
 def _is_small(table: Tabular) -> bool:
     """Whether an array has few rows or few columns, as a worked example has."""
     matrices = (array for array in table.arrays if sum(side > 1 for side in array.shape) > 1)
@@ -185,10 +205,16 @@ def _is_small(table: Tabular) -> bool:
 
 
 def _is_half_ones(table: Tabular) -> bool:
-    """Whether half of the values of all first rows are 1, as sines and cosines of position 0 are."""
+    """Whether half of the values of all first rows are 1 and half are 0, as sines and cosines of position 0 are."""
     firsts = [table.read_rows([array.name], 0, 1)[array.name].ravel() for array in table.arrays]
-    ones = np.concatenate(firsts) == 1
-    return bool(2 * np.count_nonzero(ones) == ones.size)
+    ones, zeros = (np.count_nonzero(np.concatenate(firsts) == one) for one in (1, 0))
+    return bool(ones == zeros > 0 and ones + zeros == sum(first.size for first in firsts))
+
+
+def _is_one_row(table: Tabular, name: str) -> bool:
+    """Whether an array has several rows, which are all equal."""
+    values = table.read(name)
+    return values.ndim > 1 and len(values) > 1 and bool((values == values[:1]).all())
 
 
 def _base_of(steps: Sequence[float]) -> str:
@@ -246,6 +272,8 @@ def _resembled(table: Tabular, recipes: Iterable[str], base: str) -> Iterator[tu
     for recipe in recipes:
         with contextlib.suppress(PecliError):  # of another size
             tables.append(table_like(read_fitting(recipe, table), table))
+    if not _has_tops(table):
+        tables = [one for one in tables if not isinstance(one.plan, Waves)]
     tried = [one for one in tables if base and isinstance(one.plan, Waves) and not one.plan.axes]
     apart = [(one, _distance(table, one)) for one in tried]
     least = min((gap for _, gap in apart), default=math.inf)

@@ -30,6 +30,8 @@ MAX_GAP, MIN_GAP = 0.01, 1e-5
 MAX_CHANNELS, MAX_UNEVEN = 16, 1e-5
 # Most pairs that get a line each, and by how much ratios may differ that are one, relative.
 MAX_LISTED, MAX_RATIO_GAP = 3, 1e-4
+# Share of the rows that repeat the row before where times were rounded to fewer than there are.
+MIN_HELD = 0.3
 # Radians by which an angle may be off that is some times another one; more would fit any.
 MAX_OFF = 0.3
 # Fewest different angles that show a factor, and the share of the rows that differ which it must give: where a year
@@ -121,13 +123,17 @@ class Cycle(NamedTuple):
         text = f"one turn takes {size:f} {unit}s"
         if unit == "step":
             return f"{text}{self.hold}"
-        ahead = np.angle(self.points[1:] * self.points[:-1].conj())
-        jumps = 1 + np.flatnonzero(np.abs(ahead - radians) > MAX_JUMP * abs(radians) + self.gap)
-        where = f", the angle jumps at {numbered(self.along, jumps)}" * bool(len(jumps))
         turns = ((k, abs((k + np.pi) % (2 * np.pi) - np.pi)) for k in range(2, 181) if 360 % k == 0)
         degrees = next((k for k, turn in turns if abs(turn - abs(radians)) < MAX_DEGREES_GAP), 0)
         taken = f": {degrees} radians a {self.along}, as of {degrees} degrees that were taken for radians"
-        return text + where + taken * bool(degrees)
+        return text + self.jumps + taken * bool(degrees)
+
+    @property
+    def jumps(self) -> str:
+        """Where an angle that advances by rows does so by another step, in words."""
+        ahead = np.angle(self.points[1:] * self.points[:-1].conj())
+        places = 1 + np.flatnonzero(np.abs(ahead - self.advance) > MAX_JUMP * abs(self.advance) + self.gap)
+        return f", the angle jumps at {numbered(self.along, places)}" * bool(len(places))
 
 
 class Line(NamedTuple):
@@ -292,13 +298,14 @@ def _unlike(have: Cycle, want: Cycle) -> Iterator[Finding]:
         unit, radians = want.unit
         in_units = f" ({limit(most / abs(radians), 2)} {unit}s)" if unit == want.along else ""
         text = f"the angles are off by up to {limit(most, 2)} radians{in_units}, unevenly, while cos^2 + sin^2 stays 1"
-        if unit == want.along and 2 * most <= abs(radians):
+        held = [(one.points[1:] == one.points[:-1]).mean() for one in (have, want)]  # several times have one value
+        if (unit == want.along and 2 * most <= abs(radians)) or (held[0] > MIN_HELD and not held[1]):
             yield Finding("frequency", f"{text}: positions or times were rounded")
         else:
             yield Finding("place", text)
         return
     ratio, start = related
-    yield Finding("frequency", _ratio_words(ratio, want))
+    yield Finding("frequency", _ratio_words(ratio, want) + have.jumps * (have.jumps != want.jumps))
     if abs(start) > 2 * gap:
         yield Finding("start", _start_words(start, want, ratio))
 

@@ -419,6 +419,9 @@ def _series_words(pairs: Pairs, w: Floats) -> str:
     if len(steps) == 2 * half > 2 and np.allclose(steps[:half], steps[half:], rtol=1e-3):
         return f"the frequencies of {half} pairs stand twice, one after the other"
     clear = np.array(list(takewhile(lambda step: step > CLEAR_STEP, steps)))
+    times = clear / w[: len(clear)]
+    if len(clear) > 1 and np.ptp(times) <= BASE_GAP * times[0] and abs(times[0] - 1) > BASE_GAP:
+        return f"every frequency is {near(float(np.median(times)), BASE_GAP):f} times the expected one"
     ratios = clear[1:] / clear[:-1]
     falls = len(ratios) > 1 and np.median(ratios) < 1 - BASE_GAP
     series = [clear, w] if falls and steps[len(clear) :].max(initial=0) <= CLEAR_STEP else []

@@ -48,7 +48,7 @@ from pecli.judge.frequencies import (
 )
 from pecli.judge.grid_differences import grid_differences
 from pecli.judge.grids import CHANNELS_FIRST
-from pecli.judge.identify import HIDING, PAIRS, at_positions, identify, matched_positions
+from pecli.judge.identify import HIDING, NONE, PAIRS, at_positions, identify, matched_positions
 from pecli.judge.interpolation import MAX_WEIGHTS, interpolated, resized_otherwise
 from pecli.judge.located import MAX_REST_SHARE, MAX_SINGLE, REST_OFF, VAGUE, ArrayPair, located, place
 from pecli.judge.noise import (
@@ -86,6 +86,7 @@ from pecli.judge.transforms import (
     few_cells,
     gathered,
     left_padding,
+    low_rank,
     moved_coordinates,
     of_one_matrix,
     one_row,
@@ -211,8 +212,9 @@ def _of_two_files(
     """Return why a table differs from another file's, by the recipe of that one where it has one."""
     if more := _additional_columns(actual, expected) or gathered(actual, expected):
         return more
-    named = identify(expected)
-    if named.recipe is None and not is_large(expected):
+    drawn = all(random_parts(table, drawn=True) == [ALL] for table in (actual, expected))  # which no recipe gives
+    named = NONE if drawn else identify(expected)
+    if named.recipe is None and not drawn and not is_large(expected):
         named = at_positions(expected) or named
     table = parsed(named.recipe) if named.confidence == "sure" else None
     views = matched_views(actual, expected)
@@ -754,9 +756,10 @@ def _located(actual: Tabular, expected: Tabular, *, tensors: bool = False) -> li
     With `tensors` these may be queries or keys that were rotated.
     """
     pairs = matched_views(actual, expected)
-    findings = located(pairs)
+    narrowed = rounded_values(pairs) if any(left.dtype != right.dtype for left, right in pairs) else None
+    findings = [narrowed] if narrowed is not None else located(pairs)
     if any(finding.kind != "place" for finding in findings):
-        is_rough = any(REST_OFF in one.text for one in findings)
+        is_rough = any(REST_OFF in one.text or one.kind == "value" for one in findings)
         other = other_choice(actual, expected) if isinstance(expected, Table) and is_rough else []
         return other or started(findings, expected)
     if narrow := rounded_values(pairs):
@@ -779,13 +782,17 @@ def _located(actual: Tabular, expected: Tabular, *, tensors: bool = False) -> li
     random = [] if of_points else random_parts(actual)  # features of any points look drawn at random
     if random := [part for part in random if part not in random_parts(expected)]:
         return [*(Finding("random", random_words(part)) for part in random), *findings]
-    if whole := colliding(pairs) or noise(pairs) or one_row(pairs) or remade(pairs) or unlike_halves(pairs):
+    wholes = (rule(pairs) for rule in (colliding, noise, one_row, remade, unlike_halves))
+    if whole := next((one for one in wholes if one is not None), None):
         return [whole, *findings]
     named = list[Finding]()
     if isinstance(expected, Table):
         named = _padded(actual, expected) or _described_printed(actual, expected)
     same = all(left.plain_shape == right.plain_shape for left, right in pairs)
-    own = identify(actual) if same and not named else None
+    if not isinstance(expected, Table) and (adapted := low_rank(pairs)):
+        return [adapted, *findings]
+    drawn = random_parts(actual, drawn=True) == [ALL]
+    own = identify(actual) if same and not named and not drawn else None
     if named := named or scaled_positions(own, expected) or other_frequencies(actual, expected):
         return named
     others = as_other_types(actual) if actual.arrays[0].dtype in LOW_TYPES and own and own.recipe is None else ()

@@ -493,7 +493,8 @@ def _at(table: Tabular, places: Floats | Integers, text: str) -> Identification 
         return None
     notes = (f"every value is within {limit(most, 2)} of the exact one",) * bool(most)
     equal = 1 - found.total.unequal / found.total.compared
-    steps = "float32" if most else "exact"
+    of_float64 = most <= 8 * EPSILON["float64"] * (1 + np.abs(places).max(initial=0))
+    steps = "exact" if not most else "float64" if of_float64 else "float32"
     names = tuple(array.name for array in table.arrays)
     confidence = "sure" if min(made.arrays[0].shape) >= MIN_SURE_ROWS else "likely"
     return Identification(recipe_text(made), confidence, most, equal, steps, notes, (), found.total.compared, names)

@@ -567,8 +567,8 @@ def unlike_rotations(y: Floats, right: Floats, dtype: str, explained: Explained)
         tried.append((_rotation(few, few.at, pairs) is not None, one))
     for is_rotation, one in sorted(tried, key=lambda pair: not pair[0]):  # the likelier axis first
         rows = one.positions
-        for base in PUBLISHED_BASES[:COMMON_BASES]:
-            source = RotationSource(("rope", {"dim": str(width), "base": base, "rotary-dim": str(one.rotary)}))
+        for judged, keys in (*((f"base {base}", {"base": base}) for base in PUBLISHED_BASES[:COMMON_BASES]), *LLAMA3):
+            source = RotationSource(("rope", {"dim": str(width), "rotary-dim": str(one.rotary), **keys}))
             few = _rotated_back(one, rows[:: 1 + len(rows) // FEW_ROWS], source)
             texts = {text for text, kernel in kernels(few, moved=not still) if few.gives(kernel, text)}
             whole = _rotated_back(one, rows, source) if texts or is_rotation else few
@@ -581,11 +581,18 @@ def unlike_rotations(y: Floats, right: Floats, dtype: str, explained: Explained)
                     text = re.sub("positions start at -(.*) where 0 was expected", r"positions are \1 earlier", text)
                     text = re.sub("positions start at (.*) where 0 was expected", r"positions are \1 later", text)
                     text = re.sub("position 0 holds .* position (.*), and so on", r"positions are \1 later", text)
-                    judged = f" (judged with base {base})" * ("base" not in text)
-                    return [Finding("rotation", RELATIVE.get(text, text) + judged)]
+                    return [
+                        Finding(
+                            "rotation", RELATIVE.get(text, text) + f" (judged with {judged})" * ("base" not in text)
+                        )
+                    ]
     return []
 
 
+# Frequencies of models of the Llama 3 family, and what is said of them.
+LLAMA3 = tuple((f"those of Llama 3 (base 500000, llama3 scaling with factor {factor})",
+                {"base": "500000", "scaling": "llama3", "factor": factor, "original-max": "8192"})
+               for factor in ("8", "32"))  # fmt: skip
 # A rotation the other way from another position: the values show only the sum of both positions.
 BOTH_WAYS = re.compile(r"positions start at (-?\d+) where 0 was expected, and (the sign of sin is changed.*)")
 

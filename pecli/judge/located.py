@@ -665,8 +665,9 @@ def _candidates(y: Floats, x: Floats, near: float, stored: str) -> Changes:
         exact = next((number for number in ROOTS.values() if abs(factor / number - 1) < MAX_ROOT_ERROR), factor)
         yield RowChange("factor", f"{{}} are {factor_text(factor)} times the expected ones", lambda v: v * exact)
         if (top := float(np.rint(np.abs(y).max() / size))) > 1 and (y == np.rint(y)).all():
-            text = f"{{}} are {factor_text(top)} times the expected ones, rounded to whole numbers"
-            yield RowChange("factor", text, lambda v: v * top, half=0.5)
+            text, half = f"{{}} are {factor_text(top)} times the expected ones", 0.5 + top * 4 * EPSILON["float32"]
+            yield RowChange("factor", f"{text}, rounded to whole numbers", lambda v: v * top, half=half)
+            yield RowChange("factor", f"{text}, cut to whole numbers", lambda v: v * top - np.sign(v) / 2, half=half)
     differ = np.ptp(x) > near + 2.0**-26 * size  # else any line fits
     slope, added = np.polyfit(x, y, 1) if differ else (0.0, 0.0)
     if near > 0 and abs(slope) > near and abs(slope - 1) > near and abs(added) > near:

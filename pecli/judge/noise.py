@@ -101,9 +101,11 @@ def noise(pairs: list[tuple[ArrayView, ArrayView]], most: float = MAX_NOISE) -> 
     """Return the finding that unrelated numbers, or roundings to a step, are added to all expected values."""
     if any(pair[0].plain_shape != pair[1].plain_shape or pair[0].row_size > MAX_NOISE_WIDTH for pair in pairs):
         return None
-    both = [[read_floats(view, 0, min(view.rows, RANDOM_ROWS)) for view in pair] for pair in pairs]
-    if text := _quantised([one for one in both if one[0].shape == one[1].shape]):
+    most_rows = min((MAX_DRAWN // max(1, pair[0].row_size) for pair in pairs), default=0)
+    whole = [[read_floats(view, 0, min(view.rows, max(most_rows, RANDOM_ROWS))) for view in pair] for pair in pairs]
+    if text := _quantised([one for one in whole if one[0].shape == one[1].shape]):
         return Finding("random", text)
+    both = [[values[:RANDOM_ROWS] for values in pair] for pair in whole]
     rests = {str(k): y - x for k, (y, x) in enumerate(both) if y.shape == x.shape}
     if not rests or len(rests) < len(pairs) or random_parts(InMemory(rests), drawn=True) != [ALL]:
         return None

@@ -13,7 +13,7 @@ from pecli.formats.decimals import digits_text, printed_digits
 from pecli.judge.description import harmless, value_texts
 from pecli.judge.frequencies import MAX_REPEAT_GAP
 from pecli.judge.identify import identify
-from pecli.judge.planes import EPSILON, Floats, is_large, only_array, rounded, truncated
+from pecli.judge.planes import EPSILON, Floats, is_large, only_array, rounded, truncated, unit
 from pecli.judge.rows import floats as read_floats
 from pecli.judge.waves import LOW_TYPES
 from pecli.numbers.blocks import in_blocks
@@ -129,18 +129,33 @@ def rounded_from(text: str, most: float) -> Finding:
     return Finding("type", f"{text}: up to {limit(most, 2)} off")
 
 
+# Units in the last place that rounding to a type changes a value by, the value having been rounded to a wider one.
+MAX_HALF = 0.5 + 2.0**-12
+# Values that are printed to compare their digits.
+MAX_PRINTED = 1 << 16
+
+
 def rounded_values(pairs: list[tuple[ArrayView, ArrayView]]) -> Finding | None:
     """Return the finding that the values of one side are those of the other, rounded to a narrow type."""
     ways = (rounded, "were rounded to"), (truncated, "were cut, not rounded, to")
-    for kind, (how, done) in product((*LOW_TYPES, "float32") if pairs else (), ways):
+    tried = [*product((*LOW_TYPES, "float32"), ways), ("float32", (_as_printed, "were rounded to"))]
+    for kind, (how, done) in tried if pairs else ():
         for own, sides, words in (
             ("the expected values", [pair[::-1] for pair in pairs], "these were not"),
             ("the values", pairs, "the expected ones were not"),
         ):
             if (most := max(_rounded_gap(*side, kind, how) for side in sides)) < math.inf:
                 text = f"{own} {done} {kind}, {words}"
-                return harmless(text, most, 1) if kind == "float32" else rounded_from(text, most)
+                ulp = int(any(left.dtype != right.dtype for left, right in pairs))  # of the coarser type
+                return harmless(text, most, ulp) if kind == "float32" else rounded_from(text, most)
     return None
+
+
+def _as_printed(values: Floats, kind: str) -> Floats:
+    """Return values rounded to a type and printed with the fewest digits that tell them apart, as in a csv file."""
+    if values.size > MAX_PRINTED:
+        return values
+    return values.astype(kind).astype(str).astype(np.float64)
 
 
 def _rounded_gap(have: ArrayView, want: ArrayView, kind: str, how: Callable[[Floats, str], Floats]) -> float:
@@ -150,7 +165,10 @@ def _rounded_gap(have: ArrayView, want: ArrayView, kind: str, how: Callable[[Flo
     most = 0.0
     for at in in_blocks(0, have.rows, MAX_LONE_VALUES // max(1, have.row_size)):
         y, x = (read_floats(view, at.start, at.stop) for view in (have, want))
-        if not np.array_equal(how(x, kind), y, equal_nan=True):
+        same = (how(x, kind) == y) | (np.isnan(x) & np.isnan(y))
+        if how is rounded and not same.all():  # of values between two of the type, which were rounded before
+            same |= (rounded(y, kind) == y) & (np.abs(y - x) <= MAX_HALF * unit(x, kind))
+        if not same.all():
             return math.inf
         most = max(most, float(np.abs(y - x, where=np.isfinite(y), out=np.zeros_like(y)).max(initial=0)))
     return most
@@ -171,6 +189,29 @@ def colliding(pairs: list[tuple[ArrayView, ArrayView]]) -> Finding | None:
         return None
     text = f"{np.count_nonzero(again)} of {count + 1} rows repeat the row before, which no expected row does"
     return Finding("rows", f"{text}: their positions were rounded to few digits, as in a narrow type, most likely")
+
+
+# Largest share of a matrix's smaller side that is a low rank, and roundings of the values that add to a rank.
+MAX_RANK_SHARE, RANK_ROUNDINGS = 0.25, 4.0
+MAX_RANKED = 1 << 20  # values of a matrix whose rank is computed, in up to half a second
+
+
+def low_rank(pairs: list[tuple[ArrayView, ArrayView]]) -> Finding | None:
+    """Return the finding that a matrix differs from the expected one by a matrix of low rank, as of an adapter."""
+    if len(pairs) != 1 or pairs[0][0].plain_shape != pairs[0][1].plain_shape or pairs[0][0].dtype not in EPSILON:
+        return None
+    left, right = pairs[0]
+    if min(left.rows, left.row_size) < 2 or left.rows * left.row_size > MAX_RANKED:
+        return None
+    y, x = (read_floats(view, 0, view.rows) for view in (left, right))
+    if not (np.isfinite(y).all() and np.isfinite(x).all()):
+        return None
+    error = RANK_ROUNDINGS * max(EPSILON[view.dtype] for view in (left, right) if view.dtype in EPSILON)
+    singular = np.linalg.svd(y - x, compute_uv=False)
+    rank = int(np.count_nonzero(singular > error * np.abs(x).max() * math.sqrt(max(x.shape))))
+    if not 0 < rank <= MAX_RANK_SHARE * min(x.shape):
+        return None
+    return Finding("rank", f"the difference is a matrix of rank {rank}, as of a merged or missing adapter (LoRA)")
 
 
 def one_row(pairs: list[tuple[ArrayView, ArrayView]]) -> Finding | None:

@@ -737,7 +737,10 @@ def _by_values(name: WaveName, key: str, value: float) -> Decimal:
         order = np.argsort(edges, axis=None)
         counts = np.cumsum(np.where(order < edges.shape[1], 1, -1))
         good = np.flatnonzero(counts >= counts.max(initial=0) - MAX_LOSS * edges.shape[1])
-        low, high = edges.ravel()[order[[good[0], good[-1] + 1]]]
+        interval = edges.ravel()[order[[good[0], good[-1] + 1]]]
+        if not np.abs(interval).max() < 1:  # hardly any value depends on it
+            break
+        low, high = interval.tolist()
         value, doubt = value * math.exp((low + high) / 2), high - low
     return shortest(*(value * math.exp(sign * (high - low) / 2) for sign in (-1, 1)))
 

@@ -288,7 +288,7 @@ def _forms(source: NamedSource, other: Tabular) -> list[Form]:
         columns = [layout for layout in LAYOUTS if layout in {"split", *doubled}]
         alone: list[Form] = [({"layout": layout}, name) for layout, name in product(columns, lone)]
         sides = [side for side in other.arrays[0].shape if side != 1]
-        if source.says_length or not len(other.arrays) == len(sides) == 1:
+        if not len(other.arrays) == len(sides) == 1:
             return [*whole, *alone]
         frequencies: Form = ({"layout": "angles", "start": 1, "length": 1}, None)  # the angles of position 1
         if other.arrays[0].dtype in ("bfloat16", "float16") and "dtype" not in given:

@@ -149,3 +149,124 @@ def test_a_grid_that_was_enlarged_by_its_nearest_values_is_told(ask):
     said = "14 x 14 grid was resized to 28 x 28 by nearest neighbours"
     ask("compare", "large.npy", "sincos2d:dim=64,grid=28x28").says(f"different: a {said}")
     ask("compare", "large.npy", "small.npy").says(f"different: the expected {said}")
+
+
+def test_rows_of_position_0_are_no_mask(ask):
+    np.save("zero.npy", np.tile(sinusoid(1, 64), (100, 1)))
+    ask("identify", "zero.npy").says("every row is the same", "of position 0").never("mask")
+
+
+def test_a_series_is_no_other_one(ask):
+    table = np.concatenate(
+        [f(np.outer(np.arange(200), 1e4 ** (-np.arange(32) / 31))) for f in (np.sin, np.cos)], axis=1
+    )
+    np.save("pooled.npy", (table[::2] + table[1::2]) / 2)
+    np.save("half.npy", table[:100])
+    answer = ask("compare", "pooled.npy", "half.npy").says("different: every frequency is 2 times the expected one")
+    answer.never("another series")
+
+
+def test_a_narrow_type_is_told_though_the_other_was_rounded_too(ask):
+    exact = np.random.default_rng(0).normal(size=(500, 64))
+    np.save("m16.npy", exact.astype("float16"))
+    np.save("m32.npy", exact.astype("float32"))
+    ask("compare", "m16.npy", "m32.npy").says("different: the values were rounded to float16", "--ulp 1 accepts it")
+    ask("compare", "m16.npy", "m32.npy", "--ulp", 1).ends(0)
+
+
+def test_printed_float32_is_harmless(ask):
+    turns = 2 * np.pi * np.arange(48) / 24
+    hours = np.stack([np.sin(turns), np.cos(turns)], axis=1)
+    for name, values in {"a64": hours, "a32": hours.astype("float32")}.items():
+        lines = [",".join(map(str, row)) for row in values]
+        with open(f"{name}.csv", "w") as file:
+            file.write("\n".join(["hour_sin,hour_cos", *lines]))
+    answer = ask("compare", "a32.csv", "a64.csv").says("but harmless: the values were rounded to float32")
+    ask("compare", "a32.csv", "a64.csv", *answer.tolerance).ends(0)
+
+
+def test_positions_of_savetxt_are_doubles(ask):
+    at = np.sort(np.random.default_rng(0).uniform(0, 100, 80))
+    np.savetxt("t.csv", at)
+    turns = np.outer(at, frequencies(64))
+    np.save("t.npy", np.stack([np.sin(turns), np.cos(turns)], axis=2).reshape(80, 64))
+    answer = ask("identify", "t.npy", "--positions", "@t.csv").ends(0).says("sinusoidal:dim=64")
+    answer.says("sure: float64 arithmetic").never("too many digits")
+
+
+@pytest.mark.parametrize(("cut", "said"), [(np.rint, "rounded to whole"), (np.trunc, "cut to whole")])
+def test_fixed_point_numbers_are_told_and_nothing_else(ask, cut, said):
+    made = cache(angles(256, 64), "half")
+    np.savez("c.npz", **{name: cut(v * np.float32(32767)).astype("int16") for name, v in made.items()})
+    answer = ask("compare", "c.npz", "rope:dim=64").says("different: all values are 32767 times the expected ones")
+    answer.says(said).never("other values", "more reasons")
+
+
+def test_an_adapter_that_was_merged_twice_is_told(ask):
+    rng = np.random.default_rng(0)
+    weights, update = rng.normal(0, 0.05, (256, 96)), rng.normal(size=(256, 4)) @ rng.normal(size=(4, 96)) * 0.005
+    np.save("once.npy", (weights + update).astype("float32"))
+    np.save("twice.npy", (weights + 2 * update).astype("float32"))
+    ask("compare", "twice.npy", "once.npy").says("different: the difference is a matrix of rank 4")
+
+
+def test_quantised_weights_of_ordinary_size_are_told(ask):
+    weights = (np.random.default_rng(3).normal(size=(1024, 384)) * 0.02).astype("float32")
+    step = np.abs(weights).max() / 127
+    np.save("w.npy", weights)
+    np.save("q.npy", (np.round(weights / step) * step).astype("float32"))
+    ask("compare", "q.npy", "w.npy").says("different: quantised to 8 bits: the values of the array are whole multiples")
+
+
+def test_a_kind_that_differs_in_few_values_is_told(ask):
+    ask("generate", "query-scale:kind=ministral,length=64,len=1024", "-o", "f.npy").ends(0)
+    ask("compare", "f.npy", "query-scale:kind=llama4,length=64,len=1024").says(
+        "kind ministral where llama4 was expected"
+    )
+
+
+def test_frequencies_are_compared_with_a_recipe_of_any_length(ask):
+    np.save("inv_freq.npy", (80000.0 ** (-np.arange(64) / 64)).astype("float32"))
+    for length in ("", ",len=256"):
+        answer = ask("compare", "inv_freq.npy", f"rope:dim=128,scaling=ntk,factor=8{length}")
+        answer.says("different: plain base 80000 where base 10000 with ntk scaling (factor 8) was expected")
+
+
+def test_rotations_by_scaled_frequencies_are_told(ask):
+    recipe = "rope:dim=128,base=500000,scaling=llama3,factor=8,original-max=8192"
+    x = np.random.default_rng(0).normal(size=(2, 64, 128)).astype("float32")
+    for pairs in ("half", "interleaved"):
+        np.save(f"{pairs}.npy", pecli.apply(recipe, x[None], pairs=pairs)["array"][0])
+    answer = ask("compare", "interleaved.npy", "half.npy")
+    answer.says("different: interleaved pairs were rotated where half-split ones were expected", "of llama 3")
+
+
+def test_times_that_were_rounded_or_begin_again_are_told(ask):
+    seconds = 1714999800 + 60 * np.arange(390)
+    hours = np.arange(96) % 24
+    for name, of in {
+        "single": seconds.astype("float32") / 86400,
+        "double": seconds / 86400,
+        "largest": hours / 23,
+    }.items():
+        turns = 2 * np.pi * (of.astype(float) % 1 if name != "largest" else of)
+        np.save(f"{name}.npy", np.stack([np.sin(turns), np.cos(turns)], axis=1))
+    ask("compare", "single.npy", "double.npy").says("unevenly", "positions or times were rounded")
+    answer = ask("compare", "largest.npy", "sinusoidal:dim=2,scale=0.26179938779914943,len=96")
+    answer.says("one turn takes 23 rows where 24 were expected, the angle jumps at rows 24, 48 and 72")
+
+
+def test_features_of_a_grid_from_0_to_1_are_told(ask):
+    matrix = np.random.default_rng(0).normal(size=(16, 2))
+    np.save("B.npy", matrix)
+    y, x = np.meshgrid((np.arange(12) + 0.5) / 12, (np.arange(16) + 0.5) / 16, indexing="ij")
+    turns = 2 * np.pi * np.stack([x, y], axis=-1).reshape(-1, 2) @ matrix.T
+    np.save("f.npy", np.concatenate([np.sin(turns), np.cos(turns)], axis=1).astype("float32"))
+    answer = ask("compare", "f.npy", "fourier:dim=32,matrix=B.npy,grid=12x16,coordinates=centres")
+    answer.says("different: coordinates lie in 0 .. 1 where -1 .. 1 was expected")
+
+
+def test_an_unknown_trained_table_takes_no_longer_than_it_must(ask):
+    rows = np.random.default_rng(0).normal(0, 0.02, (2, 64, 384))
+    np.save("t.npy", np.stack([rows[0] * (1 - k / 3) + rows[1] * k / 3 for k in range(4)], axis=1).reshape(256, 384))
+    ask("identify", "t.npy").says("unknown").never("nearly")

@@ -7,7 +7,7 @@ from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
 from itertools import permutations, product
-from math import lcm
+from math import lcm, prod
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from pecli.encodings.shared import grids, trained
@@ -149,6 +149,7 @@ def _stored(factors: Factors, unit: Fraction) -> Callable[[int, int], dd.DoubleD
 
 
 # Digits of numbers that are written for a mistake: more than those of float32.
+MAX_CELLS = 4096  # of a grid whose coordinates are listed
 MISTAKEN_DIGITS = 12
 # Factors of the angle B x, and what is said of the wrong ones.
 FACTORS = {
@@ -259,6 +260,14 @@ def mistakes(keys: Mapping[str, str]) -> Iterator[Change]:
         if text:
             numbers = _listed(CONTEXT.divide(x * factor, TAU) for x in _numbers(keys[scale]))
             yield Change("factor", text, {scale: numbers})
+    sides = [int(side) for side in keys.get("grid", "1").split("x")]
+    if keys["coordinates"] == "centres" and 1 < prod(sides) <= MAX_CELLS:
+        cells = product(*([CONTEXT.divide(2 * k + 1, 2 * side) for k in range(side)] for side in sides))
+        order = -1 if keys.get("axis-order", "xy") == "xy" else 1
+        listed = _listed(x for cell in cells for x in cell[::order])
+        given = {"coordinates": "given", "grid": None, "axis-order": None, "points": listed}
+        text = "coordinates lie in 0 .. 1 where -1 .. 1 was expected: x for 2 x - 1"
+        yield Change("points", text, {**given, "point-axes": str(len(sides))})
     if "points" not in keys:
         return
     points = _numbers(keys["points"])
