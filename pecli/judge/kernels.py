@@ -382,6 +382,10 @@ def _after(applied: AppliedRotation) -> Iterator[tuple[str, Kernel]]:
         text = "each column is multiplied by a number of its own, as of a norm's weight after the rotation"
         yield text, lambda v: right[v] * weights
         yield "one vector is added to all outputs, as a bias after the rotation", lambda v: right[v] + added
+        z = applied.source.rotations(applied.at)
+        bias = rotate(y - right, 1 / z, applied.pairs).mean(axis=0, keepdims=True)
+        before = "one vector is added to all inputs, as a bias before the rotation"
+        yield before, lambda v: right[v] + rotate(np.repeat(bias, len(v), 0), z[v], applied.pairs)
     same = (x == y).all(axis=0) & (x != right).any(axis=0)
     if same.any():
         text = f"{numbered('column', np.flatnonzero(same))} are those of the inputs: they were not rotated"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import permutations
 from typing import Any
 
 import numpy as np
@@ -112,6 +113,8 @@ class Applied:
     def explained(self, made: Any) -> list[str]:
         """Return the mistake made in each tensor, and its place."""
         facts, companion, found = made.outputs.metadata, made.companion, list[str]()
+        if exchanged := self._exchanged(made):
+            return exchanged
         numbers = map(self._numbers, (self.before, self.after, made.outputs))
         for array, x, y, right in zip(self.after.arrays, *numbers, strict=True):
             if "rotary-dim" not in facts:
@@ -131,6 +134,15 @@ class Applied:
             if applied.wrong.any() or len(self.after.arrays) == 1:
                 found += [finding.text for finding in faults(applied, array.name, explained)]
         return found
+
+    def _exchanged(self, made: Any) -> list[str]:
+        """Return which tensors hold what was expected of others."""
+        have, want = (
+            dict(zip(self.after.keys(), self._numbers(one), strict=True)) for one in (self.after, made.outputs)
+        )
+        both = [(name, other) for name, other in permutations(have, 2) if have[name].shape == want[other].shape]
+        alike = [(a, b) for a, b in both if np.allclose(have[a], want[b], rtol=0, atol=self.allowed)]
+        return [f"{a} holds what was expected of {b}" for a, b in alike if not np.array_equal(want[a], want[b])]
 
     def _positions(self, rows: int) -> Any:
         if self.positions is None:

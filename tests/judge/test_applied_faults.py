@@ -283,3 +283,19 @@ def test_queries_and_keys_are_each_told_where_they_differ_in_other_ways():
     assert both.findings[0].text.startswith("the rotation goes the other way")
     each = pecli.compare({"q": kernel(sense=-1), "k": kernel(X[::-1], positions=P + 1)}, want)
     assert [one.text.partition(":")[0] for one in each.findings[:2]] == ["q", "k"]
+
+
+def test_exchanged_queries_and_keys_are_told():
+    k = X[::-1].copy()
+    for outputs, said in (
+        ({"q": kernel(k), "k": kernel()}, ["q holds what was expected of k", "k holds what was expected of q"]),
+        ({"q": kernel(), "k": kernel()}, ["k holds what was expected of q"]),
+    ):
+        with pytest.raises(AssertionError) as raised:
+            assert_applied({"q": X, "k": k}, outputs, ROPE, pairs="half", start=0)
+        assert [line.strip() for line in str(raised.value).splitlines()[1:]] == said
+
+
+def test_a_bias_before_the_rotation_is_told():
+    with pytest.raises(AssertionError, match="one vector is added to all inputs, as a bias before the rotation"):
+        assert_applied(X, kernel(X + RNG.normal(size=D).astype("float32")), ROPE, pairs="half", start=0)

@@ -153,7 +153,7 @@ def test_a_grid_that_was_enlarged_by_its_nearest_values_is_told(ask):
 
 def test_rows_of_position_0_are_no_mask(ask):
     np.save("zero.npy", np.tile(sinusoid(1, 64), (100, 1)))
-    ask("identify", "zero.npy").says("every row is the same", "of position 0").never("mask")
+    ask("identify", "zero.npy").says("unknown: every row is the same", "of position 0").never("mask of two")
 
 
 def test_a_series_is_no_other_one(ask):

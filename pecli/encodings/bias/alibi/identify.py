@@ -75,7 +75,7 @@ def _slopes(profile: Profile) -> Iterator[Slopes]:
         if slopes is not None:
             note = "keys after the query hold 0, where -inf would hide them"
             notes = (note,) if profile.masked == "0" else ()
-            yield Slopes("symmetric", slopes, notes, profile.table)
+            yield Slopes("symmetric", slopes, (*notes, *copies), profile.table)
     elif profile.by == "key" and profile.known.any() and not (profile.integral and profile.heads == 1):
         last = profile.keys - 1
         values, at = profile.seen
