@@ -150,7 +150,7 @@ def _reasons(table: Tabular, found: Identification) -> Iterator[str]:
         yield STILL
         return
     if not is_large(table) and _is_half_ones(table) and all(_is_one_row(table, array.name) for array in table.arrays):
-        yield "every row is the same: half of it 0 and half of it 1, as sines and cosines of position 0 are, or a mask"
+        yield "every row is the same: two values, half 0 and half 1, as sines and cosines of position 0 are, or a mask"
         return
     said, is_near = "", found.nearly >= MIN_EXPLAINED_NEAREST
     nearest = found.nearest if is_near else None if is_cube(table) else _recipe_of_half(table)
