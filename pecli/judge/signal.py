@@ -314,7 +314,7 @@ def measure(reading: Reading, rows: Integers, dtype: str) -> Signal | None:
     assert reading.sin is not None
     with np.errstate(all="ignore"):
         good = usable_rows([reading.cos, reading.sin])
-        if np.count_nonzero(good) < 1:
+        if not good.any():
             return None
         cos, sin, own = reading.cos[good], reading.sin[good], rows[good]
         squares = cos**2 + sin**2
@@ -452,16 +452,14 @@ class Measured(NamedTuple):
     pairs: Pairs
     dtype: str
     rows: np.ndarray
-    swapped: bool
     stated: Integers | None = None
     falling: bool = False
 
     def otherwise(self) -> Measured:
         """Return the same with cosines and sines the other way round: positions fall where they rose."""
-        signal, reading = self.signal.exchanged(), self.reading.swapped()
-        pairs = replace(self.pairs, sine_first=not self.swapped, tail=_tail(reading, not self.swapped))
-        return self._replace(reading=reading, signal=signal, pairs=pairs, swapped=not self.swapped,
-                       falling=not self.falling)  # fmt: skip
+        signal, reading, sine_first = self.signal.exchanged(), self.reading.swapped(), not self.pairs.sine_first
+        pairs = replace(self.pairs, sine_first=sine_first, tail=_tail(reading, sine_first))
+        return self._replace(reading=reading, signal=signal, pairs=pairs, falling=not self.falling)
 
 
 # Share of the pairs that turn by more than a quarter a row beyond which the others do not tell the direction.
@@ -505,27 +503,20 @@ def measured_readings(
     rows, values, dtype = sampled(planes)
     at = rows if stated is None else stated[rows]
     found = [reading for reading in readings(planes, values) if reading.sin is not None]
-    for reading in found:
-        yield from _measured(reading, measure(reading, at, dtype), planes, dtype, at, stated, still)
-    for reading in found[:1] if len(rows) > NEAR_ROWS else ():  # the first rows alone, where angles were rounded
-        near = replace(reading, values=tuple(plane[:NEAR_ROWS] for plane in values))
-        yield from _measured(reading, measure(near, at[:NEAR_ROWS], "bfloat16"), planes, dtype, at, stated, still)
-
-
-def _measured(
-    reading: Reading, signal: Signal | None, planes: tuple[Plane, ...], dtype: str, at: Integers,
-    stated: Integers | None, still: bool,
-) -> Iterator[Measured]:  # fmt: skip
-    """Yield a reading with its signal, and the other way round where the signal leaves that open."""
-    if signal is None or (len(signal.rows) > 1 and bool(np.isinf(signal.errors).all())) != still:
-        return
-    fast = np.abs(signal.steps) > np.pi / 2  # these may turn either way
-    doubtful = len(signal.rows) == 1 or (fast.any() and (signal.backward or fast.mean() > MAX_FAST))
-    for swapped in (signal.backward, not signal.backward) if doubtful else (signal.backward,):
-        oriented = reading.swapped() if swapped else reading
-        own = signal.exchanged() if swapped else signal
-        pairs = _pairs(oriented, own, dtype, swapped, planes)
-        yield Measured(planes, oriented, own, pairs, dtype, at, swapped, stated)
+    tries = [(reading, len(rows), dtype) for reading in found]
+    tries += [(found[0], NEAR_ROWS, "bfloat16")] if found and len(rows) > NEAR_ROWS else []  # where angles were rounded
+    for reading, count, kind in tries:
+        first = replace(reading, values=tuple(plane[:count] for plane in values))
+        signal = measure(first, at[:count], kind)
+        if signal is None or (len(signal.rows) > 1 and bool(np.isinf(signal.errors).all())) != still:
+            continue
+        fast = np.abs(signal.steps) > np.pi / 2  # these may turn either way, and the reading is yielded both ways
+        doubtful = len(signal.rows) == 1 or (fast.any() and (signal.backward or fast.mean() > MAX_FAST))
+        for swapped in (signal.backward, not signal.backward) if doubtful else (signal.backward,):
+            oriented = reading.swapped() if swapped else reading
+            own = signal.exchanged() if swapped else signal
+            pairs = _pairs(oriented, own, dtype, swapped, planes)
+            yield Measured(planes, oriented, own, pairs, dtype, at, stated)
 
 
 def _pairs(reading: Reading, signal: Signal, dtype: str, swapped: bool, planes: tuple[Plane, ...]) -> Pairs:
@@ -569,7 +560,7 @@ def lone_readings(planes: tuple[Plane, ...], columns: slice | None = None) -> It
         loose = EPSILON[dtype] if reading.is_angles else float(signal.noise.min()) / 4  # angles may be narrower
         pairs = Pairs(np.abs(signal.steps), signal.errors, signal.still, signal.magnitude, max(2.0**-20, loose),
                       False, False, layout, 2 * reading.pairs)  # fmt: skip
-        yield Measured(planes, reading, signal, pairs, dtype, rows, False)
+        yield Measured(planes, reading, signal, pairs, dtype, rows)
 
 
 def _raw_angles(reading: Reading, rows: np.ndarray, dtype: str) -> Signal | None:
@@ -622,7 +613,7 @@ def _waves(values: Floats, own: Integers, run: slice, eps: float, unused: Intege
     det = cc * ss - cs * cs
     a, b = (xc * ss - xs * cs) / det, (xs * cc - xc * cs) / det
     known = np.isfinite(a) & np.isfinite(b) & (steps * count > MIN_TURN) & np.isfinite(errors)
-    if np.count_nonzero(known) < 1:
+    if not known.any():
         return None
     fit = a * c + b * s
     gap = np.abs(fit - x)[:, known].mean() / size
@@ -648,10 +639,9 @@ def _frequencies(x: Floats, eps: float) -> tuple[Floats, Floats]:
         middle = x[lag:-lag]
         both = x[2 * lag :] + x[: -2 * lag]
         cosine = (both * middle).sum(0) / (2 * (middle * middle).sum(0))
-        inside = np.abs(cosine) < 1
         angle = np.arccos(np.clip(cosine, -1, 1))
         doubt = eps / np.maximum(np.abs(np.sin(angle)), 1e-12) / np.sqrt(np.maximum(1, count - 2 * lag)) * 2
-        clear = inside & (1 - np.abs(cosine) > CLEAR_COSINE * eps * 0.1) & (1 - cosine > CLEAR_COSINE * eps)
+        clear = (1 - np.abs(cosine) > CLEAR_COSINE * eps * 0.1) & (1 - cosine > CLEAR_COSINE * eps)
         first = clear & np.isnan(steps)
         steps = np.where(first, angle / lag, steps)
         errors = np.where(first, doubt / lag, errors)

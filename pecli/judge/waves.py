@@ -414,7 +414,7 @@ class Expectation:
         except PecliError:
             return []
         planes = [plane for array in table.arrays for plane in planes_of(table, array)]
-        if measured.swapped and len(measured.planes) == 2:
+        if measured.pairs.sine_first and len(measured.planes) == 2:
             planes.reverse()
         alike = [(p.rows, p.width) for p in planes] == [(p.rows, p.width) for p in measured.planes]
         return planes if alike else []
