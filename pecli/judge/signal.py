@@ -163,7 +163,7 @@ def same_columns(left: Floats, right: Floats) -> bool:
 def copies(values: Floats) -> Iterator[tuple[str, Any, Any]]:
     """Yield the ways in which columns of a plane repeat: halves, or neighbours; only where they are not all alike."""
     width = values.shape[1]
-    if width < 2 or width % 2:
+    if width % 2:
         return
     for layout, first, second in (
         ("half", np.s_[: width // 2], np.s_[width // 2 :]),
@@ -201,18 +201,16 @@ def _one(values: Floats, plane: Plane) -> Iterator[Reading]:
         cos, sin = ([PlaneColumns(0, slice(r.start, r.stop, r.step)) for r in side] for side in ends)
         if same_columns(*(at.of([values]) for at in sin)):
             yield from _pair_of(layout, [values], cos, sin)
-    if width >= 2:
-        tail = PlaneColumns(0, np.s_[-1:]) if width % 2 else None
-        even = width - width % 2
-        options = [
-            ("pairs" if paired else "alternate", np.s_[0:even:2], np.s_[1:even:2], tail),
-            ("concat", np.s_[:half], np.s_[half:even], tail),
-        ]
-        if width % 2:  # one cosine is missing, or one sine: [s s s | c c], [c c | s s s]
-            options.append(("concat", np.s_[:half], np.s_[half + 1 :], PlaneColumns(0, np.s_[half : half + 1])))
-        most = MAX_DEPARTURE if not doubled else SURE_DEPARTURE if len(values) >= MIN_SURE_ROWS else 0.0
-        for layout, first, second, rest in options:
-            yield from _pair_of(layout, [values], [PlaneColumns(0, first)], [PlaneColumns(0, second)], rest, most)
+    tail = PlaneColumns(0, np.s_[-1:]) if width % 2 else None
+    options = [
+        ("pairs" if paired else "alternate", np.s_[0 : 2 * half : 2], np.s_[1 : 2 * half : 2], tail),
+        ("concat", np.s_[:half], np.s_[half : 2 * half], tail),
+    ]
+    if width % 2:  # one cosine is missing, or one sine: [s s s | c c], [c c | s s s]
+        options.append(("concat", np.s_[:half], np.s_[half + 1 :], PlaneColumns(0, np.s_[half : half + 1])))
+    most = MAX_DEPARTURE if not doubled else SURE_DEPARTURE if len(values) >= MIN_SURE_ROWS else 0.0
+    for layout, first, second, rest in options:
+        yield from _pair_of(layout, [values], [PlaneColumns(0, first)], [PlaneColumns(0, second)], rest, most)
     for layout, *parts in doubled:
         places = tuple(PlaneColumns(0, part) for part in parts)
         kind = f"angles-{layout}" if is_angles(places[0].of([values])) else layout
@@ -233,6 +231,8 @@ def is_angles(values: Floats) -> bool:
 
 
 MIN_ROWS = 2
+# Rows of a block by which the steps are first measured.
+HEAD = 64
 # Radians by which angle differences of one lag may spread (median) before longer lags are given up: bfloat16 positions
 # make fast pairs jump by half a turn.
 MAX_SPREAD = 0.35
@@ -359,8 +359,8 @@ def _steps(unit: NDArray[np.complex128], rows: Integers, noise: Floats) -> tuple
     """Return radians a row of each pair, their uncertainty, and the index of the row that phases refer to."""
     pairs = unit.shape[1]
     best: tuple[float, slice] | None = None
-    for start, stop in ((start, run.stop) for run in consecutive(rows) for start in range(run.start, run.stop, 64)):
-        block = unit[start : min(start + 64, stop)]
+    for start, stop in ((start, run.stop) for run in consecutive(rows) for start in range(run.start, run.stop, HEAD)):
+        block = unit[start : min(start + HEAD, stop)]
         if len(block) < MIN_ROWS:
             continue
         turns = np.angle(block[1:] * np.conj(block[:-1]))
@@ -373,13 +373,13 @@ def _steps(unit: NDArray[np.complex128], rows: Integers, noise: Floats) -> tuple
     if best is None:
         return np.zeros(pairs), np.full(pairs, np.inf), 0
     part = unit[best[1]]
-    turns = np.angle(part[1:64] * np.conj(part[:63][: len(part[1:64])]))
-    steps = np.median(turns, axis=0)
-    apart = np.abs(wrapped(turns - steps)).mean(axis=1)  # of a corrupted first row the next one says nothing
-    first = best[1].start + int((apart <= max(GOOD_SPREAD, 2 * float(np.median(apart)))).argmax())
-    usual = max(min(GOOD_SPREAD, float(np.abs(steps).mean()) / 2), 2 * float(np.median(apart)))
-    off = np.abs(wrapped(np.angle(part[1:] * np.conj(part[:-1])) - steps)).mean(axis=1) > usual
-    changed = np.flatnonzero(np.convolve(off, np.ones(BREAK_ROWS), "valid") == BREAK_ROWS)
+    turns = np.angle(part[1:] * np.conj(part[:-1]))
+    steps = np.median(turns[: HEAD - 1], axis=0)
+    apart = np.abs(wrapped(turns - steps)).mean(axis=1)
+    loose = 2 * float(np.median(apart[: HEAD - 1]))
+    first = best[1].start + int((apart <= max(GOOD_SPREAD, loose)).argmax())  # a corrupted first row says nothing
+    usual = max(min(GOOD_SPREAD, float(np.abs(steps).mean()) / 2), loose)
+    changed = np.flatnonzero(np.convolve(apart > usual, np.ones(BREAK_ROWS), "valid") == BREAK_ROWS)
     part = part[: changed[0] + 1] if len(changed) and changed[0] >= BREAK_ROWS else part  # clamped rows tell nothing
     errors = 2 * noise
     lag, open_ = 2, np.ones(pairs, bool)
@@ -699,8 +699,9 @@ MAX_BEND, MAX_COARSE, MAX_UNEVEN_TURN = 1e-3, 0.01, 0.05
 def straight_columns(reading: Reading) -> Integers:
     """Return the columns that rise or fall evenly, beyond what sines do, as the first one of Time2Vec."""
     columns, rows = reading.cos - reading.cos.mean(axis=0), np.arange(len(reading.cos))[:, None]
-    slopes = (columns * (rows - rows.mean())).sum(axis=0) / ((rows - rows.mean()) ** 2).sum()
-    off, size = np.abs(columns - slopes * (rows - rows.mean())).max(axis=0), np.ptp(columns, axis=0)
+    rows = rows - rows.mean()
+    slopes = (columns * rows).sum(axis=0) / (rows**2).sum()
+    off, size = np.abs(columns - slopes * rows).max(axis=0), np.ptp(columns, axis=0)
     return np.flatnonzero((off <= MAX_BEND * size) & (size > 2 * np.median(size)))
 
 
