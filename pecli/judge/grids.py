@@ -354,14 +354,11 @@ def _grid(view: AxisView, reading: Reading, groups: list[list[int]]) -> Grid | N
         levels = [levels_of(part[prefix : view.total - suffix]) for part in parts]
         if len(levels) == 1 and len(levels[0][1]) == view.total - prefix - suffix:
             return None
-        if min(len(first) for _, first in levels) < 2:
-            continue
-        one = _measured_grid(view, reading, groups, levels, prefix, suffix)
-        if one is None:
-            continue
-        found = found or one
-        if one.axes.sides:
-            return one
+        if min(len(first) for _, first in levels) > 1:
+            one = _measured_grid(view, reading, groups, levels, prefix, suffix)
+            if one is not None and one.axes.sides:
+                return one
+            found = found or one
     return found
 
 
