@@ -36,7 +36,7 @@ from pecli.judge.signal import (
     wave_groups,
     wrapped,
 )
-from pecli.judge.waves import LOW_TYPES, library_units, origin_of, plan_of
+from pecli.judge.waves import LOW_TYPES, MIN_EQUAL, library_units, origin_of, plan_of
 from pecli.numbers.blocks import in_blocks
 from pecli.numbers.decimals import number_text, shortest
 from pecli.numbers.printing import limit
@@ -205,8 +205,7 @@ def _blocks(values: Floats) -> Iterator[Reading]:
     splits = {(d // 2,) * 2: 4, (d // 4, 3 * d // 8, 3 * d // 8): 16, (d // 2, d // 4, d // 4): 8, (third,) * 3: 2}
     good = values[usable_rows([values])]
     for widths, divisor in splits.items() if len(good) > 1 and d > 4 else ():
-        sines: list[int] = []
-        cosines: list[int] = []
+        sines, cosines = list[int](), list[int]()
         for start, half in zip(np.cumsum((0, *widths)).tolist(), [width // 2 for width in widths], strict=False):
             count = max(0, min(half, d - start - half))  # what lies beyond the width is cut
             sines += range(start, start + count)
@@ -476,8 +475,6 @@ SAMPLE_VALUES = 1 << 19
 ROUNDINGS = 8
 # Roundings of the exponent of a frequency, for each unit of its logarithm: a quotient and a product.
 EXPONENT_ROUNDINGS = 2
-# Share of the values that are equal where they are exact ones, rounded once: libraries round some the other way.
-MIN_EQUAL = 0.9
 # Units in the last place that exact values, rounded once by a library, are off by.
 MAX_EXACT_ULP = 1.01
 # Largest value that a double leaves of the sine of a whole number of half turns.
@@ -605,18 +602,15 @@ class GridName:
 
     def arithmetic(self, tally: Tally) -> str:
         """Return the narrowest type in which a step was computed, "exact", or "unknown" where none leaves as much."""
+        if self.pairs.kind != "float64":
+            return self.pairs.kind
         near = tally.residual < MAX_ZERO and self.grid.view.dtype != "float64"
-        if self.pairs.kind != "float64" or is_exact(tally) or near:
-            return self.pairs.kind if self.pairs.kind != "float64" else "exact"
+        if near or (tally.worst <= MAX_EXACT_ULP and tally.equal >= MIN_EQUAL * tally.count):
+            return "exact"
         slack = max(float(part.slack.max(initial=1.0)) for part in _expected(self.grid, self.pairs))
         if self.grid.view.dtype != "float64" or tally.residual > MIN_SINGLE * slack:
             return "float32"
         return "float64" if tally.residual <= 2.0**-53 * (2 * library_units("float64") + slack) else "unknown"
-
-
-def is_exact(tally: Tally) -> bool:
-    """Whether values are the exact ones, rounded once."""
-    return tally.worst <= MAX_EXACT_ULP and tally.equal >= MIN_EQUAL * tally.count
 
 
 def identify_grid(table: Tabular) -> Identification | None:

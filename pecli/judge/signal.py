@@ -666,15 +666,13 @@ def _fits(rows: Integers, values: Floats, step: float) -> bool:
 def follows_waves(measured: Measured) -> bool:
     """Whether waves, or angles, with one position per row explain nearly all sampled values of some rows."""
     signal, reading = measured.signal, measured.reading
-    measured_pairs = np.isfinite(signal.errors).mean()
-    if len(signal.rows) < MIN_LONE_ROWS or measured_pairs < (MIN_WAVES if reading.is_alone else 1):
+    known = np.isfinite(signal.errors)
+    if len(signal.rows) < MIN_LONE_ROWS or known.mean() < (MIN_WAVES if reading.is_alone else 1):
         return False
     if reading.is_alone:
         if 2 * np.count_nonzero(reading.cos) <= reading.cos.size:  # to a few numbers anything fits
             return False
-        fits = [
-            _fits(measured.rows, reading.cos[:, k], signal.steps[k]) for k in np.flatnonzero(np.isfinite(signal.errors))
-        ]
+        fits = [_fits(measured.rows, reading.cos[:, k], signal.steps[k]) for k in np.flatnonzero(known)]
         return bool(np.mean(fits) >= MIN_WAVES)
     rows = (signal.rows - signal.reference)[:, None]
     if reading.is_angles:

@@ -42,7 +42,7 @@ MAX_FREQUENCY_UNITS = 8
 # had: any within its error.
 SLACK_UNITS = 1.5
 # Roundings of a double-precision angle, and for each unit of the logarithm of its frequency: an exponential.
-FLOAT64_UNITS = 8.0, 4.0
+FLOAT64_ANGLE, FLOAT64_LOGARITHM = 8.0, 4.0
 # Largest error that double precision may leave; more, at positions beyond 1e8, would explain any value.
 MAX_DOUBLE = 1e-6
 # Median gap in the first rows from which a name is no candidate: bfloat16 angles of them are off by 0.03.
@@ -53,7 +53,8 @@ NARROW_ANGLE, NARROW_VALUE, MIN_POSSIBLE = 0.1, 0.02, 0.9
 # Rows that a name must resemble, and rows by which an arithmetic is chosen, some first ones and others from all; fewer
 # of more pairs, or 32,768 of them take 20 seconds.
 FIRST_ROWS, SAMPLE_ROWS, SAMPLE_VALUES = 8, 160, 1 << 18
-# Share of equal values, all others within the error of a library, from which an arithmetic needs no rival.
+# Share of equal values, all others within the error of a library, from which an arithmetic needs no rival; of exact
+# ones, rounded once, libraries round some the other way.
 MIN_EQUAL = 0.9
 # Share of the sampled values from which float32 arithmetic is not doubted; one corrupted row is less.
 MIN_WIDE = 0.99
@@ -527,8 +528,7 @@ class Expectation:
         row, column = np.divmod(odd[left], len(w))
         p, frequency = positions[row], way.frequencies[column]
         if double:
-            first, more = FLOAT64_UNITS
-            growth = first + more * np.abs(np.log(np.maximum(frequency, 1e-300)))
+            growth = FLOAT64_ANGLE + FLOAT64_LOGARITHM * np.abs(np.log(np.maximum(frequency, 1e-300)))
             slack = np.minimum(2.0**-53 * (2 + np.abs(p) * frequency * growth) * max(1.0, self.size), MAX_DOUBLE)
             fits = gap[left] <= slack
             worst = max(worst, float((gap / one)[left][fits].max(initial=0.0)))
@@ -793,14 +793,12 @@ def _placed(
     step = -named.step if measured.falling else named.step
     near = None if guess is None else guess + float(step) * signal.reference
     origin = _first_angle(signal, w) if measured.reading.is_angles else origin_of(signal, w, angle, near)
-    start = None if origin is None else origin - float(step) * signal.reference
-    number = None if start is None else _number(start, signal, w)
+    number = None if origin is None else _number(origin - float(step) * signal.reference, signal, w)
     if number is None:
         return None
-    rows = signal.rows.astype(float)
-    positions = float(number) + float(step) * rows
     regular = 1.0
     if measured.reading.sin is not None:
+        positions = float(number) + float(step) * signal.rows.astype(float)
         places = positions_in_steps(signal, w, np.full(len(w), angle), positions)
         allowed = MAX_PLACE * abs(float(step)) + _doubt(signal, w) + 2.0**-8 * np.abs(positions)
         regular = float((np.abs(places - positions) <= allowed).mean())
