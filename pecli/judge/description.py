@@ -331,10 +331,15 @@ def parameter_texts(encoding: Encoding, other: Mapping[str, tuple[str, str]]) ->
 
 def is_orthonormal(table: Tabular) -> bool:
     """Whether a table is one matrix, higher than wide, whose columns have length 1 and are orthogonal."""
-    planes = planes_of(table, table.arrays[0]) if len(table.arrays) == 1 and table.arrays[0].bytes else []
+    return _is_orthonormal(_only_matrix(table))
+
+
+def _only_matrix(table: Tabular) -> Floats:
+    """Return the values of a table that is one matrix; none of any other table, or of a large one."""
+    planes = planes_of(table, table.arrays[0]) if len(table.arrays) == 1 else []
     if len(planes) != 1 or planes[0].rows * planes[0].width > MAX_MEASURED:
-        return False
-    return _is_orthonormal(planes[0].read(0, planes[0].rows))
+        return np.empty((0, 0))
+    return planes[0].read(0, planes[0].rows)
 
 
 def _is_orthonormal(values: Floats) -> bool:
@@ -410,10 +415,7 @@ def _ramp_words(values: Floats) -> str:
 
 def repeated_rows(table: Tabular) -> str:
     """Return which rows of an array repeat earlier ones that are next to one another, as if tiled; "" if none."""
-    planes = planes_of(table, table.arrays[0]) if len(table.arrays) == 1 else []
-    if len(planes) != 1 or planes[0].rows * planes[0].width > MAX_MEASURED:
-        return ""
-    values = planes[0].read(0, planes[0].rows)
+    values = _only_matrix(table)
     filled = np.flatnonzero((values != 0).any(axis=1) & np.isfinite(values).all(axis=1))
     weights = np.cos(np.arange(1, values.shape[1] + 1))
     key = (values[filled] * weights).sum(axis=1)  # equal rows have equal sums, which BLAS does not promise

@@ -883,7 +883,7 @@ def _quarter_words(name: waves.WaveName, want: Expected) -> str:
     measured, order = name.measured, want.keys.get("order")
     if measured.reading.is_angles:
         return ""
-    sine_first, exchanged = bool(name.measured.swapped), bool(name.quarter % 2)  # of other columns, in any order
+    sine_first, exchanged = measured.pairs.sine_first, bool(name.quarter % 2)  # of other columns, in any order
     halves, own = ("concat", "sin-cos", "cos-sin"), order or want.named.table.get("layout", "")
     if len(measured.planes) == 2 or (measured.reading.layout in halves) == (own in halves):
         expected = order != "cos-sin" if order is not None else want.named.table.get("layout") == "sin-cos"
@@ -924,7 +924,7 @@ def _magnitude(name: waves.WaveName, want: Expected) -> Iterator[Finding]:
 def _layout(name: waves.WaveName, want: Expected) -> Iterator[Finding]:
     """Yield the finding on another layout of the columns, where both tables have one shape."""
     reading, own = name.measured.reading, want.named.table.get("layout", "")
-    sine_first = name.measured.swapped != (name.phase in waves.QUARTERS)
+    sine_first = name.measured.pairs.sine_first != (name.phase in waves.QUARTERS)
     words = {"half": "half-split", "interleaved": "interleaved"}
     order = want.keys.get("order")
     if {reading.layout, own} == {"half", "interleaved"}:

@@ -152,7 +152,7 @@ def _same(grid: grids.Grid, expected: Table, found: Comparison) -> list[Finding]
     if tally.equal == tally.count and dtype != expected.arrays[0].dtype:
         return [Finding("rounding", f"all values are rounded to {dtype}: harmless where that is the type")]
     arithmetic = name.arithmetic(tally)
-    how = "rounding alone" if grids.is_exact(tally) or arithmetic == "exact" else f"{arithmetic} rounding alone"
+    how = "rounding alone" if arithmetic == "exact" else f"{arithmetic} rounding alone"
     joined = grid.reading is not None and grid.reading.layout in grids.JOINED
     if tally.equal == tally.count and (joined or grid.view.channels_first):
         return [Finding("rounding", "the values are equal: harmless")]
@@ -438,11 +438,6 @@ def _coordinate_words(
     yield from _added_words(streams, want, names, moving, pairs.plan.prefix, keys)
 
 
-def _is_normal(keys: Mapping[str, str]) -> bool:
-    """Whether coordinates are shares of the sides."""
-    return keys.get("normalize") == "true" or keys.get("coordinates", "index") != "index"
-
-
 def _factor_words(
     factors: Sequence[float], names: Sequence[str], want: Floats, moving: Sequence[int], pairs: grids.PlannedPairs,
     keys: Mapping[str, str],
@@ -450,7 +445,8 @@ def _factor_words(
     """Yield the factors of coordinates, together where they are alike."""
     sides = [len(np.unique(want[:, a])) for a in moving]
     cells = [side / factor for side, factor in zip(sides, factors, strict=True)]
-    counted = _is_normal(keys) or {"reference", "base-size"} & keys.keys()
+    normal = keys.get("normalize") == "true" or keys.get("coordinates", "index") != "index"  # shares of the sides
+    counted = normal or {"reference", "base-size"} & keys.keys()
     whole = [f"{cell:.0f}" if counted and abs(cell - round(cell)) < MAX_FACTOR_GAP * cell else "" for cell in cells]
     first = [pairs.frequencies[pairs.axis == a][0] for a in moving]
     if set(factors) == {0.5 / np.pi}:
@@ -459,7 +455,7 @@ def _factor_words(
         yield Finding("unit", "every angle is 2 pi times the expected one")
     elif len(set(factors)) == 1 != factors[0]:
         scale = f"a scale of {2 * factors[0]:.6g} pi where 2 pi was expected".replace(" 1 pi", " pi")
-        more = [scale] if _is_normal(keys) and "coordinate-scale" not in keys else []
+        more = [scale] if normal and "coordinate-scale" not in keys else []
         more += [f"as of {' x '.join(whole)} cells"] if all(whole) else []
         own = f" ({', or '.join(more)})" if more else ""
         yield Finding("scale", f"every coordinate is {factors[0]:.6g} times the expected one{own}")

@@ -14,7 +14,6 @@ from itertools import pairwise, permutations, product
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pecli.encodings.shared.grids import Lattice
 from pecli.engine import FrequencySet, fill
@@ -37,18 +36,17 @@ from pecli.judge.signal import (
     wave_groups,
     wrapped,
 )
-from pecli.judge.waves import LOW_TYPES, library_units, origin_of, plan_of
+from pecli.judge.waves import LOW_TYPES, MIN_EQUAL, library_units, origin_of, plan_of
 from pecli.numbers.blocks import in_blocks
 from pecli.numbers.decimals import number_text, shortest
 from pecli.numbers.printing import limit
+from pecli.numbers.rounding import Complex
 from pecli.spec.catalogue import CATALOGUE
 from pecli.spec.measured import Axes, GridAxis, Named, Pairs
 from pecli.spec.plans import Waves
 from pecli.spec.recipe import Recipe, join_recipe
 from pecli.spec.tabular import Array, InMemory, Tabular
 from pecli.tables.sources import read_source
-
-Complex = NDArray[np.complex128]
 
 # Types of the arrays that may hold sines.
 KINDS = ("float16", "bfloat16", "float32", "float64", "complex64", "complex128")
@@ -141,7 +139,7 @@ def views(table: Tabular) -> Iterator[AxisView]:
     """Yield the views of a table's arrays, the likeliest first: cosines and sines, then each array alone."""
     held = [array for array in table.arrays if array.dtype in KINDS and array.bytes]
     planes = [plane for array in held for plane in _planes(table, array)]
-    groups = [group for group in wave_groups(planes) if len(group) == 2 or not group[0].part]
+    groups = list(wave_groups(planes))
     if len(planes) == 1 and (channels_last := _channels_last(planes[0])) is not None:
         groups.append((channels_last,))
     for group in groups:
@@ -207,8 +205,7 @@ def _blocks(values: Floats) -> Iterator[Reading]:
     splits = {(d // 2,) * 2: 4, (d // 4, 3 * d // 8, 3 * d // 8): 16, (d // 2, d // 4, d // 4): 8, (third,) * 3: 2}
     good = values[usable_rows([values])]
     for widths, divisor in splits.items() if len(good) > 1 and d > 4 else ():
-        sines: list[int] = []
-        cosines: list[int] = []
+        sines, cosines = list[int](), list[int]()
         for start, half in zip(np.cumsum((0, *widths)).tolist(), [width // 2 for width in widths], strict=False):
             count = max(0, min(half, d - start - half))  # what lies beyond the width is cut
             sines += range(start, start + count)
@@ -337,9 +334,7 @@ def levels_of(z: Complex) -> tuple[Integers, Integers]:
         key = key * 1.6180339887 + pair.real + pair.imag * 0.7071067811865
     _, first, level = np.unique(key, return_index=True, return_inverse=True)
     order = np.argsort(first)
-    rank = np.empty(len(order), np.int64)
-    rank[order] = np.arange(len(order))
-    return rank[level.reshape(-1)], first[order]
+    return np.argsort(order)[level], first[order]
 
 
 def _grid(view: AxisView, reading: Reading, groups: list[list[int]]) -> Grid | None:
@@ -358,14 +353,11 @@ def _grid(view: AxisView, reading: Reading, groups: list[list[int]]) -> Grid | N
         levels = [levels_of(part[prefix : view.total - suffix]) for part in parts]
         if len(levels) == 1 and len(levels[0][1]) == view.total - prefix - suffix:
             return None
-        if min(len(first) for _, first in levels) < 2:
-            continue
-        one = _measured_grid(view, reading, groups, levels, prefix, suffix)
-        if one is None:
-            continue
-        found = found or one
-        if one.axes.sides:
-            return one
+        if min(len(first) for _, first in levels) > 1:
+            one = _measured_grid(view, reading, groups, levels, prefix, suffix)
+            if one is not None and one.axes.sides:
+                return one
+            found = found or one
     return found
 
 
@@ -483,8 +475,6 @@ SAMPLE_VALUES = 1 << 19
 ROUNDINGS = 8
 # Roundings of the exponent of a frequency, for each unit of its logarithm: a quotient and a product.
 EXPONENT_ROUNDINGS = 2
-# Share of the values that are equal where they are exact ones, rounded once: libraries round some the other way.
-MIN_EQUAL = 0.9
 # Units in the last place that exact values, rounded once by a library, are off by.
 MAX_EXACT_ULP = 1.01
 # Largest value that a double leaves of the sine of a whole number of half turns.
@@ -532,15 +522,15 @@ class PlannedPairs(NamedTuple):
     @classmethod
     def of(cls, plan: Waves) -> PlannedPairs:
         """Return the pairs of a plan; the column of a sine or cosine that was cut is -1."""
-        parts: list[tuple[float, float, int, int, int, float]] = []
+        parts: list[tuple[float, int, int, int, float]] = []
         for band in plan.bands:
             sin, cos = (range(plan.width)[where] if where is not None else range(0) for where in (band.sin, band.cos))
             for k, w in enumerate(band.frequencies):
                 s, c = (which[k] if k < len(which) else -1 for which in (sin, cos))
-                parts.append((float(w), 2 * np.pi if band.turns else 1.0, band.axis, c, s, float(band.magnitude)))
-        table = np.array(parts)
-        number = table.astype(np.int64)
-        return cls(plan, table[:, 0] * table[:, 1], number[:, 2], number[:, 3], number[:, 4], table[:, 5])
+                parts.append((float(w) * (2 * np.pi if band.turns else 1), band.axis, c, s, float(band.magnitude)))
+        frequencies, *places, magnitude = np.array(parts).T
+        axis, cos, sin = np.array(places, np.int64)
+        return cls(plan, frequencies, axis, cos, sin, magnitude)
 
     @property
     def ascending(self) -> bool:
@@ -612,35 +602,29 @@ class GridName:
 
     def arithmetic(self, tally: Tally) -> str:
         """Return the narrowest type in which a step was computed, "exact", or "unknown" where none leaves as much."""
+        if self.pairs.kind != "float64":
+            return self.pairs.kind
         near = tally.residual < MAX_ZERO and self.grid.view.dtype != "float64"
-        if self.pairs.kind != "float64" or is_exact(tally) or near:
-            return self.pairs.kind if self.pairs.kind != "float64" else "exact"
+        if near or (tally.worst <= MAX_EXACT_ULP and tally.equal >= MIN_EQUAL * tally.count):
+            return "exact"
         slack = max(float(part.slack.max(initial=1.0)) for part in _expected(self.grid, self.pairs))
         if self.grid.view.dtype != "float64" or tally.residual > MIN_SINGLE * slack:
             return "float32"
         return "float64" if tally.residual <= 2.0**-53 * (2 * library_units("float64") + slack) else "unknown"
 
 
-def is_exact(tally: Tally) -> bool:
-    """Whether values are the exact ones, rounded once."""
-    return tally.worst <= MAX_EXACT_ULP and tally.equal >= MIN_EQUAL * tally.count
-
-
 def identify_grid(table: Tabular) -> Identification | None:
     """Return the identification of a table over several axes; None for any other table."""
     with np.errstate(all="ignore"):
-        grid = None
         seen = list(views(table))
-        for found in (*(g for view in seen for g in grids_of(view)), *filter(None, map(columns_of, seen))):
-            grid = grid or (found if found.reading is not None else None)
-            names = names_of(found)
-            verdict = _verdict(names) if names else None
-            if verdict is not None:
+        grids = [grid for view in seen for grid in grids_of(view)]
+        for found in (*grids, *filter(None, map(columns_of, seen))):
+            if (names := names_of(found)) and (verdict := _verdict(names)) is not None:
                 return verdict
-        axes = grid.axes.axes if grid is not None and grid.axes.sides else ()
-        if grid is None or len(axes) < 2 or not np.isfinite([axis.origin for axis in axes]).all():
+        origins = [axis.origin for axis in grids[0].axes.axes] if grids else []
+        if len(origins) < 2 or not grids[0].axes.sides or not np.isfinite(origins).all():
             return None
-        return Identification(None, "unknown", measured=tuple(measured_words(grid)), usual=tuple(_usual(grid)))
+        return Identification(None, "unknown", measured=measured_words(grids[0].axes), usual=tuple(_usual(grids[0])))
 
 
 def identify_angles(table: Tabular) -> Identification | None:
@@ -846,10 +830,8 @@ def _differences(actual: Floats, expected: Floats, part: Expected, rows: Integer
     return BlockDifferences.of(part.plane, actual.size, rows[row], part.columns[column], have, want, own, fits)
 
 
-def measured_words(grid: Grid) -> Iterator[str]:
-    """Yield the measurements of a table without a name, as text."""
-    axes = grid.axes
+def measured_words(axes: Axes) -> tuple[str, str]:
+    """Return the measurements of a table on a grid without a name, as text."""
     what = "an absolute table" if axes.absolute else "cos and sin"
-    yield f"{what} over {len(axes.axes)} axes, {axes.count} pairs, layout {axes.layout}"
-    if axes.sides:
-        yield ", ".join([f"rows follow a grid {'x'.join(map(str, axes.sides))}", *map(" ".join, axes.edges.items())])
+    rows = ", ".join([f"rows follow a grid {'x'.join(map(str, axes.sides))}", *map(" ".join, axes.edges.items())])
+    return f"{what} over {len(axes.axes)} axes, {axes.count} pairs, layout {axes.layout}", rows

@@ -817,8 +817,8 @@ def structure_notes(name: waves.WaveName) -> Iterator[str]:
         yield LONE_WORDS[name.phase]
         if name.phase == "sin" and measured.reading.layout == "interleaved":
             yield "the same as a sinusoidal table with sines in every column: the cosines are missing"
-    elif name.phase or (name.is_ordered and measured.swapped):
-        exchanged = measured.swapped if name.is_ordered else name.quarter % 2 == 1
+    elif name.phase or (name.is_ordered and measured.pairs.sine_first):
+        exchanged = measured.pairs.sine_first if name.is_ordered else name.quarter % 2 == 1
         if backward_negated(name):
             yield "every cosine has the other sign"
             return

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pecli.judge.orders import consecutive
-from pecli.numbers.dtypes import GRIDS
+from pecli.numbers.dtypes import GRIDS, REAL
 from pecli.numbers.rounding import floats, nearest
 from pecli.spec.tabular import Array, Tabular
 
@@ -31,7 +31,7 @@ WINDOWS = 16
 # Values sampled of one plane; more make wide tables slower (2048 x 1024 takes 0.1 s).
 SAMPLE_VALUES = 1 << 21
 # Largest relative rounding error of each type.
-EPSILON = {"float64": 2.0**-53, "float32": 2.0**-24, "float16": 2.0**-11, "bfloat16": 2.0**-8}
+EPSILON = {kind: grid.rounding for kind, grid in GRIDS.items()}
 TYPES = ("bfloat16", "float16", "float32", "float64")
 TF32 = "TF32"
 # Values from which the type is inferred; the verification of all values finds exceptions.
@@ -59,7 +59,7 @@ class Plane:
     part : {"", "real", "imag"}
         Of complex values.
     values : (rows, width) ndarray, optional
-        In memory, as they are stored or as float64, of an array whose axes were exchanged.
+        In memory, as they are stored, of an array whose axes or rows were put in another order.
     """
 
     table: Tabular
@@ -87,8 +87,6 @@ class Plane:
     def read(self, start: int, stop: int) -> Floats:
         """Return rows `start` to `stop`, (stop - start, width) float64."""
         some = self.stored(start, stop)
-        if some.dtype == np.float64:
-            return some.copy()
         return (getattr(some, self.part) if self.part else floats(some, self.array.dtype)).astype(np.float64)
 
     def stored(self, start: int, stop: int) -> NDArray[Any]:
@@ -114,16 +112,13 @@ def planes_of(table: Tabular, array: Array) -> list[Plane]:
         return []
     if len(shape) > 2 and shape[-1] == 2 and not _is_stack(table, array, shape):
         shape = [*shape[:-2], 2 * shape[-2]]
-    if len(array.shape) < 2:
-        rows, width = math.prod(array.shape), 1
-    elif len(shape) < 2:  # one row, or one column: the last axis is the columns
-        rows, width = math.prod(array.shape[:-1]), array.shape[-1]
-    else:
-        rows, width = shape[-2:]
-    parts = ("real", "imag") if array.dtype.startswith("complex") else ("",)
+    if len(shape) < 2:  # one row, or one column: the last axis of several is the columns
+        width = array.shape[-1] if len(array.shape) > 1 else 1
+        shape = [math.prod(array.shape) // width, width]
+    rows, width = shape[-2:]
+    parts = [(".real", "real"), (".imag", "imag")] if array.dtype in REAL else [("", "")]
     blocks = product(range(math.prod(shape[:-2])), parts)
-    names = {part: f"{array.name}.{part}" if part else array.name for part in parts}
-    return [Plane(table, array, names[part], rows, width, block * rows * width, part) for block, part in blocks]
+    return [Plane(table, array, array.name + end, rows, width, k * rows * width, part) for k, (end, part) in blocks]
 
 
 def _is_stack(table: Tabular, array: Array, shape: list[int]) -> bool:
@@ -172,7 +167,7 @@ def effective_dtype(values: Floats, stored: str, telling: int = MIN_TELLING) -> 
 
     Fewer than `telling` values that are no powers of 2 tell nothing.
     """
-    own = {"complex64": "float32", "complex128": "float64"}.get(stored, stored)
+    own = REAL.get(stored, stored)
     narrower = TYPES[: TYPES.index(own)] if own in TYPES else ()
     values = values.ravel()
     values = values[:: max(1, values.size // TYPE_VALUES)]
@@ -236,8 +231,7 @@ def only_array(table: Tabular) -> Array | None:
 
 def is_wide(table: Tabular) -> bool:
     """Whether rows are so few and so long that they are columns, most likely."""
-    matrices = [a for a in table.arrays if a.shape]
-    return all(a.shape[-1] > MIN_WIDE_RATIO * a.rows and a.rows >= MIN_WIDE_ROWS for a in matrices)
+    return all(a.shape[-1] > MIN_WIDE_RATIO * a.rows and a.rows >= MIN_WIDE_ROWS for a in table.arrays if a.shape)
 
 
 def is_large(table: Tabular) -> bool:

@@ -163,7 +163,7 @@ def same_columns(left: Floats, right: Floats) -> bool:
 def copies(values: Floats) -> Iterator[tuple[str, Any, Any]]:
     """Yield the ways in which columns of a plane repeat: halves, or neighbours; only where they are not all alike."""
     width = values.shape[1]
-    if width < 2 or width % 2:
+    if width % 2:
         return
     for layout, first, second in (
         ("half", np.s_[: width // 2], np.s_[width // 2 :]),
@@ -201,18 +201,16 @@ def _one(values: Floats, plane: Plane) -> Iterator[Reading]:
         cos, sin = ([PlaneColumns(0, slice(r.start, r.stop, r.step)) for r in side] for side in ends)
         if same_columns(*(at.of([values]) for at in sin)):
             yield from _pair_of(layout, [values], cos, sin)
-    if width >= 2:
-        tail = PlaneColumns(0, np.s_[-1:]) if width % 2 else None
-        even = width - width % 2
-        options = [
-            ("pairs" if paired else "alternate", np.s_[0:even:2], np.s_[1:even:2], tail),
-            ("concat", np.s_[:half], np.s_[half:even], tail),
-        ]
-        if width % 2:  # one cosine is missing, or one sine: [s s s | c c], [c c | s s s]
-            options.append(("concat", np.s_[:half], np.s_[half + 1 :], PlaneColumns(0, np.s_[half : half + 1])))
-        most = MAX_DEPARTURE if not doubled else SURE_DEPARTURE if len(values) >= MIN_SURE_ROWS else 0.0
-        for layout, first, second, rest in options:
-            yield from _pair_of(layout, [values], [PlaneColumns(0, first)], [PlaneColumns(0, second)], rest, most)
+    tail = PlaneColumns(0, np.s_[-1:]) if width % 2 else None
+    options = [
+        ("pairs" if paired else "alternate", np.s_[0 : 2 * half : 2], np.s_[1 : 2 * half : 2], tail),
+        ("concat", np.s_[:half], np.s_[half : 2 * half], tail),
+    ]
+    if width % 2:  # one cosine is missing, or one sine: [s s s | c c], [c c | s s s]
+        options.append(("concat", np.s_[:half], np.s_[half + 1 :], PlaneColumns(0, np.s_[half : half + 1])))
+    most = MAX_DEPARTURE if not doubled else SURE_DEPARTURE if len(values) >= MIN_SURE_ROWS else 0.0
+    for layout, first, second, rest in options:
+        yield from _pair_of(layout, [values], [PlaneColumns(0, first)], [PlaneColumns(0, second)], rest, most)
     for layout, *parts in doubled:
         places = tuple(PlaneColumns(0, part) for part in parts)
         kind = f"angles-{layout}" if is_angles(places[0].of([values])) else layout
@@ -233,6 +231,8 @@ def is_angles(values: Floats) -> bool:
 
 
 MIN_ROWS = 2
+# Rows of a block by which the steps are first measured.
+HEAD = 64
 # Radians by which angle differences of one lag may spread (median) before longer lags are given up: bfloat16 positions
 # make fast pairs jump by half a turn.
 MAX_SPREAD = 0.35
@@ -314,7 +314,7 @@ def measure(reading: Reading, rows: Integers, dtype: str) -> Signal | None:
     assert reading.sin is not None
     with np.errstate(all="ignore"):
         good = usable_rows([reading.cos, reading.sin])
-        if np.count_nonzero(good) < 1:
+        if not good.any():
             return None
         cos, sin, own = reading.cos[good], reading.sin[good], rows[good]
         squares = cos**2 + sin**2
@@ -359,8 +359,8 @@ def _steps(unit: NDArray[np.complex128], rows: Integers, noise: Floats) -> tuple
     """Return radians a row of each pair, their uncertainty, and the index of the row that phases refer to."""
     pairs = unit.shape[1]
     best: tuple[float, slice] | None = None
-    for start, stop in ((start, run.stop) for run in consecutive(rows) for start in range(run.start, run.stop, 64)):
-        block = unit[start : min(start + 64, stop)]
+    for start, stop in ((start, run.stop) for run in consecutive(rows) for start in range(run.start, run.stop, HEAD)):
+        block = unit[start : min(start + HEAD, stop)]
         if len(block) < MIN_ROWS:
             continue
         turns = np.angle(block[1:] * np.conj(block[:-1]))
@@ -373,13 +373,13 @@ def _steps(unit: NDArray[np.complex128], rows: Integers, noise: Floats) -> tuple
     if best is None:
         return np.zeros(pairs), np.full(pairs, np.inf), 0
     part = unit[best[1]]
-    turns = np.angle(part[1:64] * np.conj(part[:63][: len(part[1:64])]))
-    steps = np.median(turns, axis=0)
-    apart = np.abs(wrapped(turns - steps)).mean(axis=1)  # of a corrupted first row the next one says nothing
-    first = best[1].start + int((apart <= max(GOOD_SPREAD, 2 * float(np.median(apart)))).argmax())
-    usual = max(min(GOOD_SPREAD, float(np.abs(steps).mean()) / 2), 2 * float(np.median(apart)))
-    off = np.abs(wrapped(np.angle(part[1:] * np.conj(part[:-1])) - steps)).mean(axis=1) > usual
-    changed = np.flatnonzero(np.convolve(off, np.ones(BREAK_ROWS), "valid") == BREAK_ROWS)
+    turns = np.angle(part[1:] * np.conj(part[:-1]))
+    steps = np.median(turns[: HEAD - 1], axis=0)
+    apart = np.abs(wrapped(turns - steps)).mean(axis=1)
+    loose = 2 * float(np.median(apart[: HEAD - 1]))
+    first = best[1].start + int((apart <= max(GOOD_SPREAD, loose)).argmax())  # a corrupted first row says nothing
+    usual = max(min(GOOD_SPREAD, float(np.abs(steps).mean()) / 2), loose)
+    changed = np.flatnonzero(np.convolve(apart > usual, np.ones(BREAK_ROWS), "valid") == BREAK_ROWS)
     part = part[: changed[0] + 1] if len(changed) and changed[0] >= BREAK_ROWS else part  # clamped rows tell nothing
     errors = 2 * noise
     lag, open_ = 2, np.ones(pairs, bool)
@@ -452,16 +452,14 @@ class Measured(NamedTuple):
     pairs: Pairs
     dtype: str
     rows: np.ndarray
-    swapped: bool
     stated: Integers | None = None
     falling: bool = False
 
     def otherwise(self) -> Measured:
         """Return the same with cosines and sines the other way round: positions fall where they rose."""
-        signal, reading = self.signal.exchanged(), self.reading.swapped()
-        pairs = replace(self.pairs, sine_first=not self.swapped, tail=_tail(reading, not self.swapped))
-        return self._replace(reading=reading, signal=signal, pairs=pairs, swapped=not self.swapped,
-                       falling=not self.falling)  # fmt: skip
+        signal, reading, sine_first = self.signal.exchanged(), self.reading.swapped(), not self.pairs.sine_first
+        pairs = replace(self.pairs, sine_first=sine_first, tail=_tail(reading, sine_first))
+        return self._replace(reading=reading, signal=signal, pairs=pairs, falling=not self.falling)
 
 
 # Share of the pairs that turn by more than a quarter a row beyond which the others do not tell the direction.
@@ -505,27 +503,20 @@ def measured_readings(
     rows, values, dtype = sampled(planes)
     at = rows if stated is None else stated[rows]
     found = [reading for reading in readings(planes, values) if reading.sin is not None]
-    for reading in found:
-        yield from _measured(reading, measure(reading, at, dtype), planes, dtype, at, stated, still)
-    for reading in found[:1] if len(rows) > NEAR_ROWS else ():  # the first rows alone, where angles were rounded
-        near = replace(reading, values=tuple(plane[:NEAR_ROWS] for plane in values))
-        yield from _measured(reading, measure(near, at[:NEAR_ROWS], "bfloat16"), planes, dtype, at, stated, still)
-
-
-def _measured(
-    reading: Reading, signal: Signal | None, planes: tuple[Plane, ...], dtype: str, at: Integers,
-    stated: Integers | None, still: bool,
-) -> Iterator[Measured]:  # fmt: skip
-    """Yield a reading with its signal, and the other way round where the signal leaves that open."""
-    if signal is None or (len(signal.rows) > 1 and bool(np.isinf(signal.errors).all())) != still:
-        return
-    fast = np.abs(signal.steps) > np.pi / 2  # these may turn either way
-    doubtful = len(signal.rows) == 1 or (fast.any() and (signal.backward or fast.mean() > MAX_FAST))
-    for swapped in (signal.backward, not signal.backward) if doubtful else (signal.backward,):
-        oriented = reading.swapped() if swapped else reading
-        own = signal.exchanged() if swapped else signal
-        pairs = _pairs(oriented, own, dtype, swapped, planes)
-        yield Measured(planes, oriented, own, pairs, dtype, at, swapped, stated)
+    tries = [(reading, len(rows), dtype) for reading in found]
+    tries += [(found[0], NEAR_ROWS, "bfloat16")] if found and len(rows) > NEAR_ROWS else []  # where angles were rounded
+    for reading, count, kind in tries:
+        first = replace(reading, values=tuple(plane[:count] for plane in values))
+        signal = measure(first, at[:count], kind)
+        if signal is None or (len(signal.rows) > 1 and bool(np.isinf(signal.errors).all())) != still:
+            continue
+        fast = np.abs(signal.steps) > np.pi / 2  # these may turn either way, and the reading is yielded both ways
+        doubtful = len(signal.rows) == 1 or (fast.any() and (signal.backward or fast.mean() > MAX_FAST))
+        for swapped in (signal.backward, not signal.backward) if doubtful else (signal.backward,):
+            oriented = reading.swapped() if swapped else reading
+            own = signal.exchanged() if swapped else signal
+            pairs = _pairs(oriented, own, dtype, swapped, planes)
+            yield Measured(planes, oriented, own, pairs, dtype, at, stated)
 
 
 def _pairs(reading: Reading, signal: Signal, dtype: str, swapped: bool, planes: tuple[Plane, ...]) -> Pairs:
@@ -569,7 +560,7 @@ def lone_readings(planes: tuple[Plane, ...], columns: slice | None = None) -> It
         loose = EPSILON[dtype] if reading.is_angles else float(signal.noise.min()) / 4  # angles may be narrower
         pairs = Pairs(np.abs(signal.steps), signal.errors, signal.still, signal.magnitude, max(2.0**-20, loose),
                       False, False, layout, 2 * reading.pairs)  # fmt: skip
-        yield Measured(planes, reading, signal, pairs, dtype, rows, False)
+        yield Measured(planes, reading, signal, pairs, dtype, rows)
 
 
 def _raw_angles(reading: Reading, rows: np.ndarray, dtype: str) -> Signal | None:
@@ -622,7 +613,7 @@ def _waves(values: Floats, own: Integers, run: slice, eps: float, unused: Intege
     det = cc * ss - cs * cs
     a, b = (xc * ss - xs * cs) / det, (xs * cc - xc * cs) / det
     known = np.isfinite(a) & np.isfinite(b) & (steps * count > MIN_TURN) & np.isfinite(errors)
-    if np.count_nonzero(known) < 1:
+    if not known.any():
         return None
     fit = a * c + b * s
     gap = np.abs(fit - x)[:, known].mean() / size
@@ -648,10 +639,9 @@ def _frequencies(x: Floats, eps: float) -> tuple[Floats, Floats]:
         middle = x[lag:-lag]
         both = x[2 * lag :] + x[: -2 * lag]
         cosine = (both * middle).sum(0) / (2 * (middle * middle).sum(0))
-        inside = np.abs(cosine) < 1
         angle = np.arccos(np.clip(cosine, -1, 1))
         doubt = eps / np.maximum(np.abs(np.sin(angle)), 1e-12) / np.sqrt(np.maximum(1, count - 2 * lag)) * 2
-        clear = inside & (1 - np.abs(cosine) > CLEAR_COSINE * eps * 0.1) & (1 - cosine > CLEAR_COSINE * eps)
+        clear = (1 - np.abs(cosine) > CLEAR_COSINE * eps * 0.1) & (1 - cosine > CLEAR_COSINE * eps)
         first = clear & np.isnan(steps)
         steps = np.where(first, angle / lag, steps)
         errors = np.where(first, doubt / lag, errors)
@@ -676,15 +666,13 @@ def _fits(rows: Integers, values: Floats, step: float) -> bool:
 def follows_waves(measured: Measured) -> bool:
     """Whether waves, or angles, with one position per row explain nearly all sampled values of some rows."""
     signal, reading = measured.signal, measured.reading
-    measured_pairs = np.isfinite(signal.errors).mean()
-    if len(signal.rows) < MIN_LONE_ROWS or measured_pairs < (MIN_WAVES if reading.is_alone else 1):
+    known = np.isfinite(signal.errors)
+    if len(signal.rows) < MIN_LONE_ROWS or known.mean() < (MIN_WAVES if reading.is_alone else 1):
         return False
     if reading.is_alone:
         if 2 * np.count_nonzero(reading.cos) <= reading.cos.size:  # to a few numbers anything fits
             return False
-        fits = [
-            _fits(measured.rows, reading.cos[:, k], signal.steps[k]) for k in np.flatnonzero(np.isfinite(signal.errors))
-        ]
+        fits = [_fits(measured.rows, reading.cos[:, k], signal.steps[k]) for k in np.flatnonzero(known)]
         return bool(np.mean(fits) >= MIN_WAVES)
     rows = (signal.rows - signal.reference)[:, None]
     if reading.is_angles:
@@ -709,8 +697,9 @@ MAX_BEND, MAX_COARSE, MAX_UNEVEN_TURN = 1e-3, 0.01, 0.05
 def straight_columns(reading: Reading) -> Integers:
     """Return the columns that rise or fall evenly, beyond what sines do, as the first one of Time2Vec."""
     columns, rows = reading.cos - reading.cos.mean(axis=0), np.arange(len(reading.cos))[:, None]
-    slopes = (columns * (rows - rows.mean())).sum(axis=0) / ((rows - rows.mean()) ** 2).sum()
-    off, size = np.abs(columns - slopes * (rows - rows.mean())).max(axis=0), np.ptp(columns, axis=0)
+    rows = rows - rows.mean()
+    slopes = (columns * rows).sum(axis=0) / (rows**2).sum()
+    off, size = np.abs(columns - slopes * rows).max(axis=0), np.ptp(columns, axis=0)
     return np.flatnonzero((off <= MAX_BEND * size) & (size > 2 * np.median(size)))
 
 

@@ -42,7 +42,7 @@ MAX_FREQUENCY_UNITS = 8
 # had: any within its error.
 SLACK_UNITS = 1.5
 # Roundings of a double-precision angle, and for each unit of the logarithm of its frequency: an exponential.
-FLOAT64_UNITS = 8.0, 4.0
+FLOAT64_ANGLE, FLOAT64_LOGARITHM = 8.0, 4.0
 # Largest error that double precision may leave; more, at positions beyond 1e8, would explain any value.
 MAX_DOUBLE = 1e-6
 # Median gap in the first rows from which a name is no candidate: bfloat16 angles of them are off by 0.03.
@@ -53,7 +53,8 @@ NARROW_ANGLE, NARROW_VALUE, MIN_POSSIBLE = 0.1, 0.02, 0.9
 # Rows that a name must resemble, and rows by which an arithmetic is chosen, some first ones and others from all; fewer
 # of more pairs, or 32,768 of them take 20 seconds.
 FIRST_ROWS, SAMPLE_ROWS, SAMPLE_VALUES = 8, 160, 1 << 18
-# Share of equal values, all others within the error of a library, from which an arithmetic needs no rival.
+# Share of equal values, all others within the error of a library, from which an arithmetic needs no rival; of exact
+# ones, rounded once, libraries round some the other way.
 MIN_EQUAL = 0.9
 # Share of the sampled values from which float32 arithmetic is not doubted; one corrupted row is less.
 MIN_WIDE = 0.99
@@ -143,14 +144,10 @@ class Way:
         p, w = rounded(positions, self.positions), self.frequencies
         if not self.running:
             return rounded(p * (w if frequencies is None else frequencies), self.angles)
-        ratio = rounded(w[1:2] / w[0], "float32")
-        slower = rounded(w / (w[1] / w[0]) ** np.arange(len(w)), "float32")  # a scaling is applied to each angle
-        found = np.empty((len(p), len(w)))
-        current = rounded(p[:, 0], "float32")
-        for number in range(len(w)):
-            found[:, number] = current
-            current = rounded(current * ratio, "float32")
-        return rounded(found * slower, "float32")
+        ratio, places = w[1] / w[0], np.arange(len(w))
+        slower = rounded(w / ratio**places, "float32")  # a scaling is applied to each angle
+        factors = np.where(places == 0, p, ratio).astype(np.float32)
+        return rounded(np.multiply.accumulate(factors, axis=1) * slower, "float32")
 
     def valued(self, values: Floats, magnitude: float, dtype: str) -> Floats:
         """Return cosines or sines multiplied by the magnitude and rounded to the table's type."""
@@ -176,25 +173,20 @@ class Way:
     def coarse_type(self) -> str:
         """The narrowest type, or both of those that have as many bits, where frequencies do not tell them apart."""
         kinds, w = ("float16", TF32), self.frequencies
-        alike = "frequencies" not in self.coarse_steps or bool(w[w > 0].min(initial=1.0) >= MIN_FLOAT16)
+        alike = "frequencies" not in self.coarse_words or bool(w[w > 0].min(initial=1.0) >= MIN_FLOAT16)
         return " or ".join(kinds) if self.name in kinds and self.angles != self.name and alike else self.name
 
     @property
     def coarse_words(self) -> str:
-        """These steps as text."""
-        return ", ".join(self.coarse_steps[:-1]) + " and " * (len(self.coarse_steps) > 1) + self.coarse_steps[-1]
+        """The steps that were computed in the narrowest type, as text."""
+        own = np.array_equal(rounded(self.frequencies, self.name), self.frequencies)
+        steps = {"frequencies": self.name if own else "", "positions": self.positions, "angles": self.angles}
+        return " and ".join(", ".join(step for step, kind in steps.items() if kind == self.name).rsplit(", ", 1))
 
     @property
     def coarse_verb(self) -> str:
         """What was done to the coarse steps."""
         return "computed in" if self.stepwise else "rounded to"
-
-    @property
-    def coarse_steps(self) -> list[str]:
-        """The steps that were computed in the narrowest type."""
-        own = np.array_equal(rounded(self.frequencies, self.name), self.frequencies)
-        steps = {"frequencies": self.name if own else "", "positions": self.positions, "angles": self.angles}
-        return [step for step, kind in steps.items() if kind == self.name]
 
 
 def ways(exact: Floats, singles: Callable[[str], Floats], dtype: str, positions: Floats) -> tuple[list[Way], list[Way]]:
@@ -283,8 +275,7 @@ class WaveName:
     @property
     def quarter(self) -> int:
         """Quarter turns from the expected phase to that of the values."""
-        phases = LONE_PHASES if self.measured.reading.is_alone else PHASES
-        return int(np.round(phases.get(self.phase, 0.0) / (np.pi / 2))) % 4
+        return round((PHASES | LONE_PHASES)[self.phase] / (np.pi / 2)) % 4
 
     @cached_property
     def magnitude(self) -> float:
@@ -297,9 +288,8 @@ class WaveName:
         sizes = [float(one if size > 1 else 1 / one) for one in usual]
         short = shortest(size * (1 - loose), size * (1 + loose))
         sizes += [float(short)] if digits(short) <= MAX_SIZE_DIGITS else []
-        return min(
-            (one for one in sizes if abs(size / one - 1) <= loose), key=lambda one: abs(size - one), default=size
-        )
+        near = [one for one in sizes if abs(size / one - 1) <= loose]
+        return min(near, key=lambda one: abs(size - one), default=size)
 
     @property
     def cost(self) -> float:
@@ -314,9 +304,8 @@ class WaveName:
     @property
     def misfit(self) -> float:
         """Its cost, and that of the sampled values that are not equal."""
-        return self.cost + (1 - self.equal) * (
-            NARROW_UNEQUAL_COST if self.measured.dtype in LOW_TYPES else UNEQUAL_COST
-        )
+        each = NARROW_UNEQUAL_COST if self.measured.dtype in LOW_TYPES else UNEQUAL_COST
+        return self.cost + (1 - self.equal) * each
 
     def positions(self, rows: Floats | Integers) -> Floats:
         """Return the positions of rows."""
@@ -337,7 +326,7 @@ class WaveName:
         rows, values = measured.rows[few], [plane[few] for plane in measured.reading.values]
         positions, w = self.positions(rows), self.named.frequencies
         near = Circle.of(positions[:, None] * w)
-        have = [values[at.plane][:, at.index] for at in expected.places]
+        have = [at.of(values) for at in expected.places]
         real = expected.made(near, positions)
         gaps = (np.nan_to_num(np.abs(a - b)[:FIRST_ROWS], nan=1.0) for a, b in zip(have, real, strict=False))
         if not measured.reading.is_angles and min(float(np.median(gap)) for gap in gaps) > PLAUSIBLE_GAP:
@@ -381,9 +370,8 @@ def agreement(name: WaveName) -> tuple[float, float]:
 def recipe_of(name: WaveName) -> str:
     """Return the recipe's text with the table's own keys, defaults left out."""
     measured = name.measured
-    keys = {**name.named.keys, "len": str(measured.planes[0].rows)}
-    if measured.stated is not None:
-        del keys["len"]
+    length = {"len": str(measured.planes[0].rows)} if measured.stated is None else {}
+    keys = {**name.named.keys, **length}
     if name.start:
         keys["start"] = fraction_text(name.start)
     if name.step != 1:
@@ -414,7 +402,7 @@ class Expectation:
         except PecliError:
             return []
         planes = [plane for array in table.arrays for plane in planes_of(table, array)]
-        if measured.swapped and len(measured.planes) == 2:
+        if measured.pairs.sine_first and len(measured.planes) == 2:
             planes.reverse()
         alike = [(p.rows, p.width) for p in planes] == [(p.rows, p.width) for p in measured.planes]
         return planes if alike else []
@@ -505,8 +493,7 @@ class Expectation:
             made = [] if engine else list(self.made(points, positions, way))
         for number, places in enumerate((reading.cos_at, reading.sin_at)):
             for at in places:
-                have = values[at.plane][:, at.index]
-                want = engine[at.plane][:, at.index] if engine else made[number]
+                have, want = at.of(values), at.of(engine) if engine else made[number]
                 odd = np.flatnonzero(have != want)
                 other = None if reading.is_angles else exact[1 - number] if exact else None
                 inside, gap, worst = self._judge(have.ravel()[odd], want.ravel()[odd], odd, positions, other)
@@ -541,8 +528,7 @@ class Expectation:
         row, column = np.divmod(odd[left], len(w))
         p, frequency = positions[row], way.frequencies[column]
         if double:
-            first, more = FLOAT64_UNITS
-            growth = first + more * np.abs(np.log(np.maximum(frequency, 1e-300)))
+            growth = FLOAT64_ANGLE + FLOAT64_LOGARITHM * np.abs(np.log(np.maximum(frequency, 1e-300)))
             slack = np.minimum(2.0**-53 * (2 + np.abs(p) * frequency * growth) * max(1.0, self.size), MAX_DOUBLE)
             fits = gap[left] <= slack
             worst = max(worst, float((gap / one)[left][fits].max(initial=0.0)))
@@ -663,7 +649,7 @@ def _names(measured: Measured) -> list[WaveName]:
         return found
     rules = [e for e in CATALOGUE.values() if e.declares("identify_waves")]
     for level, error in LEVELS.items():
-        if level in ("float16", "bfloat16") and any(n.explained == 1.0 for n in found):
+        if level in LOW_TYPES and any(n.explained == 1.0 for n in found):
             break
         pairs = measured.pairs.at(error)
         for encoding in rules:
@@ -674,9 +660,9 @@ def _names(measured: Measured) -> list[WaveName]:
                     continue
                 seen.add(key)
                 name = fitted(measured, encoding.name, named)
-                tried += name is not None
                 if name is not None:
                     found.append(name)
+                    tried += 1
                 if tried >= MAX_TRIED or any(map(_plain, found)):  # of others the first one may be an alias
                     break
         found.sort(key=merit)
@@ -810,14 +796,12 @@ def _placed(
     step = -named.step if measured.falling else named.step
     near = None if guess is None else guess + float(step) * signal.reference
     origin = _first_angle(signal, w) if measured.reading.is_angles else origin_of(signal, w, angle, near)
-    start = None if origin is None else origin - float(step) * signal.reference
-    number = None if start is None else _number(start, signal, w)
+    number = None if origin is None else _number(origin - float(step) * signal.reference, signal, w)
     if number is None:
         return None
-    rows = signal.rows.astype(float)
-    positions = float(number) + float(step) * rows
     regular = 1.0
     if measured.reading.sin is not None:
+        positions = float(number) + float(step) * signal.rows.astype(float)
         places = positions_in_steps(signal, w, np.full(len(w), angle), positions)
         allowed = MAX_PLACE * abs(float(step)) + _doubt(signal, w) + 2.0**-8 * np.abs(positions)
         regular = float((np.abs(places - positions) <= allowed).mean())
