@@ -80,7 +80,7 @@ class Fit:
     @property
     def explained(self) -> float:
         """Share of the values that fit."""
-        return 1.0 - self.unexplained / self.count if self.count else 0.0
+        return 1.0 - self.unexplained / self.count
 
 
 class Lines:
