@@ -61,13 +61,13 @@ def identify_vector(table: Tabular) -> Identification | None:
     return None
 
 
-def _rises_from_1(values: Floats) -> bool:
+def _ascends_from_one(values: Floats) -> bool:
     return bool(values[0] == 1 < values[-1] < np.inf and (np.diff(values) >= 0).all())
 
 
 def _divisors(values: Floats, array: str) -> Identification | None:
     """Return the recipe of a scaling that divides the frequencies by a vector; else None."""
-    for base in PUBLISHED_BASES[: len(BASES)] if _rises_from_1(values) else ():
+    for base in PUBLISHED_BASES[: len(BASES)] if _ascends_from_one(values) else ():
         plain = float(base) ** (-np.arange(len(values)) / len(values))
         found = _named(rounded(plain / values, "float32"), "float32", array)
         keys = split_recipe(found.recipe)[1] if found is not None and found.recipe else {}
@@ -82,7 +82,7 @@ def _otherwise(values: Floats, array: str) -> Identification | None:
     if len(values) < MIN_SURE_FREQUENCIES or not (values > 0).all():
         return None
     half, ways, of = len(values) // 2, dict[str, Floats](), "the frequencies of its pairs (inv_freq)"
-    if _rises_from_1(values):
+    if _ascends_from_one(values):
         ways["the reciprocals of its frequencies, by which positions are divided (MLX's _freqs)"] = 1 / values
     if np.array_equal(values[:half], values[half:]):
         ways[f"{of} each stands twice (half-split)"] = values[:half]
