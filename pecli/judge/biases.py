@@ -80,7 +80,7 @@ class Fit:
     @property
     def explained(self) -> float:
         """Share of the values that fit."""
-        return 1.0 - self.unexplained / self.count if self.count else 0.0
+        return 1.0 - self.unexplained / self.count
 
 
 class Lines:
@@ -104,7 +104,7 @@ class Lines:
         self, table: Tabular, name: str, note: str = "", order: tuple[int, ...] | None = None,
         shape: tuple[int, ...] | None = None,
     ) -> None:  # fmt: skip
-        self.table, self.name, self.note, self.order = table, name, note, order
+        self.name, self.note = name, note
         self.array = array = table.array(name)
         self.dtype = array.dtype
         kept = tuple(side for side in array.shape if side != 1)
@@ -168,9 +168,8 @@ def _mask_number(values: Floats) -> tuple[float | None, str]:
     low = finite[finite <= -MASK_GAP]
     others = finite[len(low) :]
     size = np.abs(others).max(initial=0.0)
-    if not len(low) or 2 * size > -low[-1] or len(finite) == 1:
-        return None, ""
-    if np.ptp(low) > size + units(low[:1], "bfloat16")[0]:
+    is_one = len(low) > 0 and np.ptp(low) <= size + units(low[:1], "bfloat16")[0]
+    if not is_one or 2 * size > -low[-1] or len(finite) == 1:
         return None, ""
     return float(low[-1]), f"{low[0]:g}" if len(low) == 1 else f"{low[0]:g} to {low[-1]:g}"
 
@@ -188,8 +187,7 @@ def with_infinite_masks(table: Tabular) -> tuple[Tabular, str]:
 
 def lacking_masks(*tables: Tabular) -> list[bool]:
     """Return of each table whether it has no minus infinity."""
-    held = ([floats(table.read(array.name), array.dtype) for array in table.arrays] for table in tables)
-    return [not any(bool((values == -np.inf).any()) for values in arrays) for arrays in held]
+    return [not any((floats(table.read(a.name), a.dtype) == -np.inf).any() for a in table.arrays) for table in tables]
 
 
 def with_one_mask(have: Tabular, want: Tabular) -> tuple[Tabular, Tabular]:
@@ -234,9 +232,7 @@ def _places(tally: Tally, lines: Lines) -> tuple[str, ...]:
 
 def make(candidate: Candidate, dtype: str) -> Table | None:
     """Return the table of a candidate; None where its parameters contradict each other."""
-    given: dict[str, Any] = dict(candidate.table)
-    if "length" in given:
-        given["length"] = int(given["length"])
+    given: dict[str, Any] = {key: int(v) if key == "length" else v for key, v in candidate.table.items()}
     try:
         return Table.make(Recipe.bind(candidate.name, **candidate.keys), dtype=dtype, **given)
     except PecliError:
@@ -305,8 +301,7 @@ def fit_table(
 ) -> Fit | None:
     """Compare a table, after a change, with every value of a file's arrays, in units in the last place; see `fit`."""
     own = [Lines(made, array.name) for array in made.arrays]
-    tallies: list[Tally] = []
-    arrays: list[str] = []
+    tallies: dict[str, Tally] = {}
     places: list[str] = []
     for lines in held:
         other = next((o for o in own if _matches(lines, o)), None)
@@ -324,15 +319,15 @@ def fit_table(
             one.add(_differences(start, actual, expected, unit, candidate))
             if one.explained < MIN_SHARE_EXPLAINED:
                 return None
-        arrays.append(lines.name)
         places += _places(one, lines)
-        tallies.append(one)
-    if not arrays:
+        tallies[lines.name] = one
+    if not tallies:
         return None
-    count, equal, unexplained = (sum(getattr(one, key) for one in tallies) for key in ("count", "equal", "unexplained"))
-    worst, residual = (max(getattr(one, key) for one in tallies) for key in ("worst", "residual"))
+    every = tallies.values()
+    count, equal, unexplained = (sum(getattr(one, key) for one in every) for key in ("count", "equal", "unexplained"))
+    worst, residual = (max(getattr(one, key) for one in every) for key in ("worst", "residual"))
     how = "trained" if candidate.trained else "exact" if equal + unexplained == count else unit
-    return Fit(candidate, made, count, equal / count, worst, how, unexplained, tuple(places), residual, tuple(arrays))
+    return Fit(candidate, made, count, equal / count, worst, how, unexplained, tuple(places), residual, tuple(tallies))
 
 
 def _matches(actual: Lines, other: Lines) -> bool:
@@ -345,9 +340,7 @@ def _matches(actual: Lines, other: Lines) -> bool:
     return repeated or batched
 
 
-def _values(
-    actual: Lines, other: Lines, columns: NDArray[np.int64] | None = None
-) -> Iterator[tuple[int, Floats, Floats]]:
+def _values(actual: Lines, other: Lines, columns: Integers | None) -> Iterator[tuple[int, Floats, Floats]]:
     blocks = in_blocks(0, other.count, BLOCK_VALUES // max(1, actual.width))
     for copy, at in product(range(0, actual.count, other.count), blocks):
         values = np.tile(other.read(at.start, at.stop), actual.width // other.width)  # of slopes, copies in one row
@@ -771,11 +764,9 @@ def verdict(found: Fit, table: Tabular) -> Identification:
         if candidate.trained or candidate.absolute or found.equal < MIN_SHARE_NEAREST:
             return Identification(None, "unknown")
         return Identification(None, "unknown", measured=(f"nearest: {recipe}", *found.places))
-    if candidate.columns is not None:  # its table is another one
-        text = f"nearly {recipe}: {'; '.join(candidate.notes)}"
-        return Identification(None, "unknown", measured=(text,), count=found.count, arrays=found.arrays)
-    if PAST_HIDDEN in candidate.notes:
-        text = f"nearly {recipe}: {PAST_HIDDEN}"
+    if candidate.columns is not None or PAST_HIDDEN in candidate.notes:  # its table is another one
+        why = PAST_HIDDEN if candidate.columns is None else "; ".join(candidate.notes)
+        text = f"nearly {recipe}: {why}"
         return Identification(None, "unknown", measured=(text,), count=found.count, arrays=found.arrays)
     stand_in = [f"{key} stands for any: the values do not depend on it" for key in candidate.open]
     notes = [*candidate.notes, *stand_in, *candidate.doubts, *found.places]
@@ -788,8 +779,7 @@ def verdict(found: Fit, table: Tabular) -> Identification:
     left = [a.name for a in table.arrays if a.name not in found.arrays]
     if left:
         notes.append(f"not judged: the array{'s' * (len(left) > 1)} {', '.join(left)}")
-    narrow = found.arithmetic in ("float16", "bfloat16")
-    loose = narrow and found.max_ulp > MAX_SURE_ULP
+    loose = found.arithmetic in ("float16", "bfloat16") and found.max_ulp > MAX_SURE_ULP
     sure = not (found.unexplained or candidate.doubts or loose)
     equal = None if candidate.trained else found.equal
     stated = split_recipe(recipe)[1].get("arithmetic", "exact")

@@ -46,9 +46,7 @@ def identify_vector(table: Tabular) -> Identification | None:
             continue
         values = plane.read(0, plane.rows).ravel()
         falls = values[0] > values[-1] and (np.diff(values) <= 0).all()  # narrow types repeat the smallest
-        if (scaled := _of_reciprocals(values, array.name)) is not None:
-            return scaled
-        if (other := _otherwise(values, array.name)) is not None:
+        if other := _divisors(values, array.name) or _otherwise(values, array.name):
             return other
         if 0 < values[0] < np.inf and (values >= 0).all() and falls:
             dtype = effective_dtype(values, array.dtype)
@@ -63,41 +61,42 @@ def identify_vector(table: Tabular) -> Identification | None:
     return None
 
 
-def _of_reciprocals(values: Floats, array: str) -> Identification | None:
-    """Return the recipe whose frequencies are 1 by a vector, or are divided by it for a scaling; else None."""
-    if values[0] != 1 or values[-1] <= 1 or (np.diff(values) < 0).any() or not np.isfinite(values).all():
-        return None
-    for base in PUBLISHED_BASES[: len(BASES)]:
+def _ascends_from_one(values: Floats) -> bool:
+    return bool(values[0] == 1 < values[-1] < np.inf and (np.diff(values) >= 0).all())
+
+
+def _divisors(values: Floats, array: str) -> Identification | None:
+    """Return the recipe of a scaling that divides the frequencies by a vector; else None."""
+    for base in PUBLISHED_BASES[: len(BASES)] if _ascends_from_one(values) else ():
         plain = float(base) ** (-np.arange(len(values)) / len(values))
         found = _named(rounded(plain / values, "float32"), "float32", array)
         keys = split_recipe(found.recipe)[1] if found is not None and found.recipe else {}
         if found is not None and "scaling" in keys and keys.get("base", "10000") == base:
             note = "the divisors of its frequencies (rope_freqs), not a table"
             return replace(found, notes=(note,), equal=None)
-    found = _named(rounded(1 / values, "float32"), "float32", array)
-    if found is None or found.confidence != "sure":
-        return None
-    note = "the reciprocals of its frequencies, by which positions are divided (MLX's _freqs), not a table"
-    return replace(found, notes=(note,), equal=None)
+    return None
 
 
 def _otherwise(values: Floats, array: str) -> Identification | None:
-    """Return the recipe whose frequencies a vector holds twice, in reverse order or in another unit; else None."""
+    """Return the recipe whose frequencies a vector holds twice, in reverse, as reciprocals or in another unit."""
     if len(values) < MIN_SURE_FREQUENCIES or not (values > 0).all():
         return None
-    half, ways = len(values) // 2, dict[str, Floats]()
+    half, ways, of = len(values) // 2, dict[str, Floats](), "the frequencies of its pairs (inv_freq)"
+    if _ascends_from_one(values):
+        ways["the reciprocals of its frequencies, by which positions are divided (MLX's _freqs)"] = 1 / values
     if np.array_equal(values[:half], values[half:]):
-        ways["each stands twice (half-split)"] = values[:half]
+        ways[f"{of} each stands twice (half-split)"] = values[:half]
     if np.array_equal(values[::2], values[1::2]):
-        ways["each stands twice (interleaved)"] = values[::2]
+        ways[f"{of} each stands twice (interleaved)"] = values[::2]
     if not ways and values[-1] == 1:
-        ways["in reverse order"] = values[::-1]
+        ways[f"{of} in reverse order"] = values[::-1]
     if not ways and values[0] != 1:
-        ways |= {"over 2 pi, as turns": values * (2 * np.pi), "as wavelengths, 2 pi over each": 2 * np.pi / values}
+        ways[f"{of} over 2 pi, as turns"] = values * (2 * np.pi)
+        ways[f"{of} as wavelengths, 2 pi over each"] = 2 * np.pi / values
     for note, own in ways.items():
         found = _named(rounded(own, "float32"), "float32", array) if own[0] > own[-1] else None
         if found is not None and found.confidence == "sure":
-            return replace(found, notes=(f"the frequencies of its pairs (inv_freq) {note}, not a table",), equal=None)
+            return replace(found, notes=(f"{note}, not a table",), equal=None)
     return None
 
 
@@ -146,12 +145,12 @@ def _named(values: Floats, dtype: str, array: str) -> Identification | None:
 
 def _arithmetic(values: Floats, named: Named, dtype: str) -> tuple[str, float]:
     """Return the arithmetic that gives the frequencies, and by how many units at most they differ from it."""
-    ways = [("exact", named.frequencies)]
-    ways += [("float32", rounded(named.frequencies, "float32"))] if dtype != "float64" else []
+    ways = {"exact": named.frequencies}
+    if dtype != "float64":
+        ways["float32"] = rounded(named.frequencies, "float32")
     size = unit(np.maximum(values, 2.0**-100), dtype)
-    gaps = [(float((np.abs(rounded(w, dtype) - values) / size).max()), kind) for kind, w in ways]
-    worst, kind = min(gaps, key=lambda gap: gap[0])
-    return kind, worst
+    gaps = {kind: float((np.abs(rounded(w, dtype) - values) / size).max()) for kind, w in ways.items()}
+    return min(gaps.items(), key=lambda gap: gap[1])
 
 
 def added_to_all(values: Floats, want: Floats, kind: str) -> Finding | None:

@@ -385,21 +385,17 @@ def _of_arrays(table: Tabular) -> Identification | None:
     matrices = len(axes) == len(table.arrays) and max(axes, default=0) > 1 and 0 not in axes
     if not 0 < len(table.arrays) <= MAX_MATRICES or not matrices or is_large(table) or not table.arrays[0].bytes:
         return None
-    arrays = {
-        array.name: floats(table.read(array.name), array.dtype)
-        .astype(np.float64)
-        .reshape(-1, array.shape[-1] if len(array.shape) > 1 else 1)
-        for array in table.arrays
-    }
+    held = {array.name: floats(table.read(array.name), array.dtype).astype(np.float64) for array in table.arrays}
+    arrays = {name: values.reshape(-1, values.shape[-1] if values.ndim > 1 else 1) for name, values in held.items()}
     for encoding in CATALOGUE.values():
-        for held in encoding.hook("identify_arrays")(arrays) if encoding.declares("identify_arrays") else ():
-            recipe = join_recipe(encoding.name, held.keys)
-            if held.wrong:
-                return Identification(None, "unknown", measured=(f"nearly {recipe}: {held.wrong}",))
-            count, notes = sum(values.size for values in arrays.values()), (held.note,) * bool(held.note)
-            kind = "exact" if held.equal == 1 else "float32"
+        for found in encoding.hook("identify_arrays")(arrays) if encoding.declares("identify_arrays") else ():
+            recipe = join_recipe(encoding.name, found.keys)
+            if found.wrong:
+                return Identification(None, "unknown", measured=(f"nearly {recipe}: {found.wrong}",))
+            count, notes = sum(values.size for values in arrays.values()), (found.note,) * bool(found.note)
+            kind = "exact" if found.equal == 1 else "float32"
             sure = "sure" if table.arrays[0].rows >= MIN_SURE_ROWS else "likely"
-            return Identification(recipe, sure, None, held.equal, kind, notes, (), count, tuple(arrays))
+            return Identification(recipe, sure, None, found.equal, kind, notes, (), count, tuple(arrays))
     return None
 
 
@@ -494,10 +490,10 @@ def _at(table: Tabular, places: Floats | Integers, text: str) -> Identification 
     notes = (f"every value is within {limit(most, 2)} of the exact one",) * bool(most)
     equal = 1 - found.total.unequal / found.total.compared
     of_float64 = most <= 8 * EPSILON["float64"] * (1 + np.abs(places).max(initial=0))
-    steps = "exact" if not most else "float64" if of_float64 else "float32"
+    kind = "exact" if not most else "float64" if of_float64 else "float32"
     names = tuple(array.name for array in table.arrays)
     confidence = "sure" if min(made.arrays[0].shape) >= MIN_SURE_ROWS else "likely"
-    return Identification(recipe_text(made), confidence, most, equal, steps, notes, (), found.total.compared, names)
+    return Identification(recipe_text(made), confidence, most, equal, kind, notes, (), found.total.compared, names)
 
 
 def _first_pair_positions(table: Tabular, recipe: Table) -> Integers | None:
@@ -614,8 +610,7 @@ def _judged(names: list[waves.WaveName], measured: Measured) -> Identification:
     if found.explained < MIN_EXPLAINED:
         return _measured_only(measured, best, found.explained)
     for other in _emulated(best) if measured.dtype in waves.LOW_TYPES and found.equal < found.count else ():
-        one, own = waves.verified(other)
-        best, found = (one, own) if own.equal > found.equal else (best, found)
+        best, found = max((best, found), waves.verified(other), key=lambda both: both[1].equal)
     return described(best, found, names)
 
 
@@ -858,7 +853,7 @@ def _measured_only(measured: Measured, nearest: waves.WaveName | None, explained
             steps = pairs.steps[np.isfinite(pairs.errors)]  # others are too slow to be measured
             steps = np.sort(steps if reading.is_angles else wrapped(steps))[::-1]
             even = len(steps) >= MIN_PAIRS and np.ptp(np.diff(steps)) <= MAX_UNEVEN * np.ptp(steps)
-            rule = "the frequencies are evenly spaced:" if even and nearest is None else "no recipe was found:"
+            rule = "the frequencies are evenly spaced:" if even else "no recipe was found:"
             text += f"; {rule} about {steps[0]:.4g} to {steps[-1]:.4g} radians a row"
             text += f" in the {len(steps)} that can be measured" * (len(steps) < pairs.count)
             fast = np.arange(pairs.count) < max(2, pairs.count // 4)

@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import permutations, product
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -94,7 +93,7 @@ class RotationSource:
     rows: tuple[Integers, Floats, Floats] | None = None
     known: dict[object, Rotations] = field(default_factory=dict, repr=False, compare=False)
 
-    def table(self, positions: Positions, dtype: str = "float64", changed: Changed | None = None) -> Tabular:
+    def table(self, positions: Positions, dtype: str, changed: Changed | None = None) -> Tabular:
         """Return the table of whole positions, with some keys of the recipe changed.
 
         Raises
@@ -295,8 +294,7 @@ def kernels(applied: AppliedRotation, *, moved: bool = True) -> Iterator[tuple[s
     for other in PAIRINGS:
         if other != pairs:
             yield pairing_text(other, pairs), partial(applied.rotated, pairs=other)
-    for text, factor in _factor(applied):
-        yield text, partial(applied.scaled, factor=factor)
+    yield from _factor(applied)
     yield from _after(applied)
     yield "the scale of each position is missing: the vectors are only rotated", applied.rotated
     yield "the scale of each position is inverted: queries are scaled as keys, or keys as queries", applied.inverted
@@ -308,8 +306,7 @@ def kernels(applied: AppliedRotation, *, moved: bool = True) -> Iterator[tuple[s
         yield f"the inputs were rounded to {kind} before they were rotated", coarse.rotated
     for text, positions in _positions(applied) if moved else ():
         yield text, partial(applied.rotated, at=positions)
-    for text, formula in _formulas(applied):
-        yield text, partial(applied.mixed, **formula)
+    yield from _formulas(applied)
     yield "the first members were overwritten before the second ones were computed", applied.overwritten
     if whole > width:
         text = f"the last {width} columns were rotated, and the first {width} were expected"
@@ -342,7 +339,7 @@ def _positions(applied: AppliedRotation) -> Iterator[tuple[str, Integers]]:
     yield "positions run backwards", at.max() + at.min() - at
 
 
-def _formulas(applied: AppliedRotation) -> Iterator[tuple[str, dict[str, Any]]]:
+def _formulas(applied: AppliedRotation) -> Iterator[tuple[str, Kernel]]:
     """Yield slips of the formula x cos + partner sin: columns of the cosines and of the partners, and their signs."""
     width, own = applied.rotary, applied.pairs[0]
     half, quarter, k = width // 2, width // 4, np.arange(width)
@@ -354,7 +351,7 @@ def _formulas(applied: AppliedRotation) -> Iterator[tuple[str, dict[str, Any]]]:
     quarters = k - in_half + (in_half + quarter) % half
     stacked = "the partners are all odd columns, then all even ones: cat(-odd, even), where they should be in turn"
     apart = np.where(k < half, 2 * k + 1, 2 * (k - half)) % width
-    for text, *(columns_of, others, sign) in (
+    for text, columns_of, others, sign in (
         ("the cosines are repeated pair by pair (interleaved) and used with rotate_half, which takes half-split pairs",
          cosines["interleaved"], partner["half"], minus["half"]),
         ("the cosines are doubled by halves and used with neighbouring (interleaved) pairs",
@@ -366,7 +363,7 @@ def _formulas(applied: AppliedRotation) -> Iterator[tuple[str, dict[str, Any]]]:
         (stacked, cosines["interleaved"], apart, minus["half"]),
         (moved, cosines[own], quarters, np.where(in_half < quarter, -1.0, 1.0)),
     ):  # fmt: skip
-        yield text, {"cosines": columns_of, "partner": others, "sign": sign}
+        yield text, partial(applied.mixed, cosines=columns_of, partner=others, sign=sign)
 
 
 def _after(applied: AppliedRotation) -> Iterator[tuple[str, Kernel]]:
@@ -403,8 +400,8 @@ def _narrow_phases(applied: AppliedRotation) -> Iterator[tuple[str, Kernel]]:
             yield which.replace("KIND", kind + same), partial(applied.phased, w=w, size=size, types=types)
 
 
-def _factor(applied: AppliedRotation) -> Iterator[tuple[str, float]]:
-    """Yield the number by which the outputs are multiplied, and the words for it."""
+def _factor(applied: AppliedRotation) -> Iterator[tuple[str, Kernel]]:
+    """Yield exact outputs that are multiplied by the number that the outputs show."""
     _, y, right = applied.flat
     large = np.abs(right) > np.abs(right).max() / 4
     value, near = float(np.median(y[large] / right[large])), MAX_FACTOR_ERROR[applied.dtype]
@@ -419,7 +416,7 @@ def _factor(applied: AppliedRotation) -> Iterator[tuple[str, float]]:
         (short, f"it is {factor_text(short)} times as long as expected"),
     ):
         if abs(value / factor - 1) <= near:
-            yield text, factor
+            yield text, partial(applied.scaled, factor=factor)
 
 
 def pairing_text(taken: Pairs, own: Pairs) -> str:
@@ -441,9 +438,9 @@ MIN_PAIRED = 0.98  # share of the pairs whose lengths the pairing must keep; the
 
 def measured_faults(applied: AppliedRotation, explained: Explained) -> Iterator[str]:
     """Yield how the cosines and sines that were used differ from the expected ones."""
-    distinct, at = np.unique(applied.at, return_inverse=True)
+    distinct = np.unique(applied.at)
     for pairs in (applied.pairs, *(one for one in PAIRINGS if one != applied.pairs)):
-        z = _rotation(applied, at, pairs)
+        z = _rotation(applied, pairs)
         if z is None:
             continue
         used = replace(applied, source=RotationSource(None, (distinct, z.real, z.imag)))
@@ -453,13 +450,13 @@ def measured_faults(applied: AppliedRotation, explained: Explained) -> Iterator[
             yield ", and ".join(text.removeprefix("and ") for text in [*paired, *texts])
 
 
-def _rotation(applied: AppliedRotation, at: Integers, pairs: Pairs) -> Rotations | None:
-    """Return y / x of each position, numbered as `at` has them, and pair; None where it is no rotation."""
+def _rotation(applied: AppliedRotation, pairs: Pairs) -> Rotations | None:
+    """Return y / x of each position, in ascending order, and pair; None where it is no rotation."""
     (a, b), (first, second) = (columns(applied.rotary, pairing) for pairing in pairs)
     x, y, _ = applied.flat
     before, after = x[:, a] + 1j * x[:, b], y[:, first] + 1j * y[:, second]
-    order = np.argsort(at, kind="stable")
-    starts = np.flatnonzero(np.diff(at[order], prepend=-1))
+    order = np.argsort(applied.at, kind="stable")
+    starts = np.unique(applied.at[order], return_index=True)[1]
     lengths = np.add.reduceat((np.abs(before) ** 2)[order], starts)
     z = np.asarray(np.add.reduceat((after * before.conj())[order], starts) / lengths, np.complex128)
     sizes = np.abs(z)
@@ -475,9 +472,7 @@ def _difference(
     step, kind = int(distinct[-1] - distinct[0]) // max(1, len(distinct) - 1), COARSER[applied.dtype]
     if len(distinct) == 1:
         at = _position(applied, z[0])
-        return (
-            [f"position {at} was used where {distinct[0]} was expected"] if at not in (None, int(distinct[0])) else []
-        )
+        return [f"position {at} was used where {distinct[0]} was expected"] * (at not in (None, int(distinct[0])))
     if step == 0 or (np.diff(distinct) != step).any():
         return []
     try:
@@ -568,7 +563,7 @@ def unlike_rotations(y: Floats, right: Floats, dtype: str, explained: Explained)
                 return [Finding("type", text)]
             return [harmless(f"{dtype} rounding, if both were rotated", float(np.abs(y - right).max()), 0)]
         few = replace(one, x=want[:, :FEW_ROWS], y=made[:, :FEW_ROWS], right=want[:, :FEW_ROWS])
-        tried.append((_rotation(few, few.at, pairs) is not None, one))
+        tried.append((_rotation(few, pairs) is not None, one))
     for is_rotation, one in sorted(tried, key=lambda pair: not pair[0]):  # the likelier axis first
         rows = one.positions
         for judged, keys in (*((f"base {base}", {"base": base}) for base in PUBLISHED_BASES[:COMMON_BASES]), *LLAMA3):
@@ -583,13 +578,9 @@ def unlike_rotations(y: Floats, right: Floats, dtype: str, explained: Explained)
                 if UNNAMED not in text:
                     text = BOTH_WAYS.sub(_of_both, text)
                     text = re.sub("positions start at -(.*) where 0 was expected", r"positions are \1 earlier", text)
-                    text = re.sub("positions start at (.*) where 0 was expected", r"positions are \1 later", text)
-                    text = re.sub("position 0 holds .* position (.*), and so on", r"positions are \1 later", text)
-                    return [
-                        Finding(
-                            "rotation", RELATIVE.get(text, text) + f" (judged with {judged})" * ("base" not in text)
-                        )
-                    ]
+                    text = LATER.sub(r"positions are \1\2 later", text)
+                    by = f" (judged with {judged})" * ("base" not in text)
+                    return [Finding("rotation", RELATIVE.get(text, text) + by)]
     return []
 
 
@@ -599,6 +590,10 @@ LLAMA3 = tuple((f"those of Llama 3 (base 500000, llama3 scaling with factor {fac
                for factor in ("8", "32"))  # fmt: skip
 # A rotation the other way from another position: the values show only the sum of both positions.
 BOTH_WAYS = re.compile(r"positions start at (-?\d+) where 0 was expected, and (the sign of sin is changed.*)")
+
+
+# Where positions begin, which two tensors say of each other alone.
+LATER = re.compile("positions start at (.*) where 0 was expected|position 0 holds .* position (.*), and so on")
 
 
 def _of_both(found: re.Match[str]) -> str:
@@ -733,7 +728,5 @@ def _bases(applied: AppliedRotation) -> Iterator[tuple[str, Kernel]]:
     if "scaling" in plain:
         yield f"scaling {given['scaling']} is missing", partial(applied.rotated, changed=plain)
     for base in PUBLISHED_BASES if name else ():
-        yield (
-            f"base {base} where {given.get('base', 10000)} was expected",
-            partial(applied.rotated, changed={"base": base}),
-        )
+        text = f"base {base} where {given.get('base', 10000)} was expected"
+        yield text, partial(applied.rotated, changed={"base": base})

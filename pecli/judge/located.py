@@ -67,6 +67,11 @@ def _largest(values: Floats) -> float:
     return float(sizes[np.isfinite(sizes)].max(initial=0.0))
 
 
+def _whole(array: Rows) -> Floats:
+    """Return all rows of an array."""
+    return floats(array, 0, count_of(array))
+
+
 @dataclass(eq=False)
 class ArrayPair:
     """An array and the expected one; values within `near` of the expected ones are these."""
@@ -194,8 +199,13 @@ class ArrayPair:
         count = count_of(self.expected)
         if count * self.width > MAX_EXCHANGED:
             return False
-        sums = (floats(self.expected, 0, count).reshape(self.expected.shape) ** 2).sum(axis=0)
+        sums = (_whole(self.expected).reshape(self.expected.shape) ** 2).sum(axis=0)
         return bool(np.ptp(sums) <= MAX_NOISE * sums.max() > 0)
+
+    def expecting(self, values: Floats) -> ArrayPair:
+        """Return the pair with other expected values, in the rows of the array at hand."""
+        rows = values.reshape(count_of(self.actual), self.width)
+        return replace(self, expected=with_rows(self.actual, rows))
 
     def word(self, axis: int) -> str:
         """Return the word for the index of an axis; a bias (heads, q, k) whose axes have no names is square."""
@@ -444,9 +454,8 @@ def _explained(pairs: list[ArrayPair], differing: list[ArrayPair], *, loose: boo
         least, best = left, [Finding(change.kind, text), *_rest(differing, found)]
         if not any(left):
             return best, True
-        clear = loose or not any(
-            abs(have - want) <= MIN_CONTRAST * one.near for one in found for *_, have, want in one.values
-        )
+        close = (abs(y - x) <= MIN_CONTRAST * one.near for one in found for *_, y, x in one.values)
+        clear = loose or not any(close)
     return best if clear else [], not least[0]
 
 
@@ -499,12 +508,9 @@ def place(pair: ArrayPair) -> Finding:
     seen = pair.overview
     printed = printed_digits(pair.sample[0], EPSILON[pair.stored]) if pair.stored else None
     why = ", no more than rounding may leave: harmless" * bool(pair.stored and (seen.rows <= pair.slack).all())
-    if (
-        printed
-        and seen.largest > 0.1 ** printed[0] / 8
-        and how_printed(*pair.sample, EPSILON[pair.stored] * np.abs(pair.sample[1]), printed)
-    ):
-        why = f": its values have {digits_text(*printed)}"
+    if printed and seen.largest > 0.1 ** printed[0] / 8:
+        error = EPSILON[pair.stored] * np.abs(pair.sample[1])
+        why = f": its values have {digits_text(*printed)}" if how_printed(*pair.sample, error, printed) else why
     if why:
         most = seen.largest + EPSILON[pair.stored] / 2 * pair.scale * (pair.expected.dtype != pair.actual.dtype)
         return Finding("rounding", f"{name}differs by at most {limit(most, 2)}{why}")
@@ -533,7 +539,7 @@ def _distances(pair: ArrayPair) -> str:
     side, count = pair.width, count_of(pair.actual)
     if len(pair.sides) < 2 or not MIN_SIDE <= side == pair.sides[-2] or count * side > MAX_EXCHANGED:
         return ""
-    have, want = floats(pair.actual, 0, count), pair.expected_rows(np.arange(count))
+    have, want = _whole(pair.actual), pair.expected_rows(np.arange(count))
     off = orders.gaps(have, want) > 0
     if text := orders.distances(off.reshape(-1, side, side)):
         a, b = (np.unique(values[off]) for values in (have, want))
@@ -763,8 +769,8 @@ def _columns(differing: list[ArrayPair], near: float, *, loose: bool) -> Changes
     """Yield other signs and orders of the columns, which all arrays that differ share."""
     pair = differing[0]
     width, count, k, half = pair.width, width_of(pair.expected), np.arange(pair.width), pair.width // 2
-    same = all((p.width, width_of(p.expected)) == (width, count) for p in differing) and width > 1
-    if not same or any(count_of(p.actual) != count_of(p.expected) for p in differing):
+    sides = {(p.width, width_of(p.expected), count_of(p.actual) - count_of(p.expected)) for p in differing}
+    if sides != {(width, count, 0)} or width == 1:
         return
     if width == count == 2 * half > 2:
         x = pair.sample[1]
@@ -846,34 +852,22 @@ def _other_axes(differing: list[ArrayPair]) -> Changes:
         else:
             stand = f": the expected values stand in the order of the axes {order}" if len(shape) > 2 else ""
             text = f"reshaped instead of transposed{stand}"
-        yield RowChange("axes", text, sources={pair: _transposed(pair, axes) for pair in differing})
-    if own == shape and count_of(differing[0].actual) > 2:
-        text = "behind row 0, the values were reshaped instead of transposed"
-        yield RowChange("axes", text, sources={pair: _behind(pair) for pair in differing})
+        moved = (_whole(p.expected).reshape(*shape, -1).transpose(*axes, len(axes)) for p in differing)
+        yield _of_values("axes", text, differing, moved)
+    if own == shape and count_of(differing[0].actual) > 2:  # the first row may be a class token's
+        whole = (_whole(pair.expected) for pair in differing)
+        behind = (np.append(values[0], values[1:].T) for values in whole)
+        yield _of_values("axes", "behind row 0, the values were reshaped instead of transposed", differing, behind)
     if len(shape) == len(own) == 2:
         text = f"the values were reshaped to {own[::-1]} and then transposed"
-        yield RowChange("axes", text, sources={pair: _read_across(pair) for pair in differing})
+        across = (_whole(pair.expected).reshape(pair.width, -1).T for pair in differing)
+        yield _of_values("axes", text, differing, across)
 
 
-def _behind(pair: ArrayPair) -> ArrayPair:
-    """Return the pair whose expected rows but the first, a class token's, are reshaped instead of transposed."""
-    whole = floats(pair.expected, 0, count_of(pair.expected))
-    return replace(
-        pair, expected=with_rows(pair.actual, np.concatenate([whole[:1], whole[1:].T.reshape(-1, pair.width)]))
-    )
-
-
-def _read_across(pair: ArrayPair) -> ArrayPair:
-    """Return the pair whose expected values are read row by row in the sides exchanged, and then transposed."""
-    rows, width = count_of(pair.actual), pair.width
-    own = np.ascontiguousarray(floats(pair.expected, 0, count_of(pair.expected)).reshape(width, rows).T)
-    return replace(pair, expected=with_rows(pair.actual, own))
-
-
-def _transposed(pair: ArrayPair, axes: tuple[int, ...]) -> ArrayPair:
-    whole = floats(pair.expected, 0, count_of(pair.expected)).reshape(*pair.expected.shape, -1)
-    rows = whole.transpose(*axes, len(axes)).reshape(count_of(pair.actual), pair.width)
-    return replace(pair, expected=with_rows(pair.actual, rows))
+def _of_values(kind: str, text: str, differing: list[ArrayPair], values: Iterable[Floats]) -> RowChange:
+    """Return the change to other expected values, in the rows of the arrays at hand."""
+    sources = {pair: pair.expecting(own) for pair, own in zip(differing, values, strict=True)}
+    return RowChange(kind, text, sources=sources)
 
 
 def _stretched(differing: list[ArrayPair]) -> Changes:
@@ -882,14 +876,13 @@ def _stretched(differing: list[ArrayPair]) -> Changes:
     count = count_of(first.actual)
     if count * first.width > MAX_EXCHANGED or any(pair.actual.lead != 1 for pair in differing):
         return
-    own, rows = floats(first.actual, count - 1, count), floats(first.expected, 0, count)
-    (last,) = orders.match(own, rows, max(first.near, first.within("effective")))
+    own = floats(first.actual, count - 1, count)
+    (last,) = orders.match(own, _whole(first.expected), max(first.near, first.within("effective")))
     if not 1 <= last < count - 1:
         return
     for way in LINEAR:
         made = [way.weights(last + 1, count) @ floats(pair.expected, 0, last + 1) for pair in differing]
-        sources = {p: replace(p, expected=with_rows(p.actual, own)) for p, own in zip(differing, made, strict=True)}
-        yield RowChange("rows", f"rows 0 to {last} are stretched to {count} rows by {way.name}", sources=sources)
+        yield _of_values("rows", f"rows 0 to {last} are stretched to {count} rows by {way.name}", differing, made)
 
 
 def _resized(differing: list[ArrayPair]) -> Changes:
@@ -897,9 +890,8 @@ def _resized(differing: list[ArrayPair]) -> Changes:
     (pair, *others), counts = differing, [count_of(array) for array in (differing[0].actual, differing[0].expected)]
     alone = not others and pair.width == width_of(pair.expected) > 1
     if alone and pair.word(0) != "head" and max(counts) * pair.width <= MAX_EXCHANGED:
-        have, want = (floats(array, 0, count_of(array)) for array in (pair.actual, pair.expected))
-        for text, made in interpolated(want, have):
-            yield RowChange("resized", text, sources={pair: replace(pair, expected=with_rows(pair.actual, made))})
+        for text, made in interpolated(_whole(pair.expected), _whole(pair.actual)):
+            yield _of_values("resized", text, differing, [made])
 
 
 def _dropped(differing: list[ArrayPair]) -> Changes:
@@ -919,10 +911,5 @@ def _dropped(differing: list[ArrayPair]) -> Changes:
     if abs(p - share) <= MAX_DROPPED_GAP and 0 < p < 1:
         text = f"dropout was applied, p = {figure(p)}: about {share:.0%} of the values are zero"
         text += ", the others are divided by 1 - p"
-        yield RowChange("dropout", text, sources={pair: _kept(pair, 1 / (1 - p)) for pair in differing})
-
-
-def _kept(pair: ArrayPair, factor: float) -> ArrayPair:
-    """Return a pair whose expected values are some times as large, and zero where those at hand are."""
-    have, want = (floats(array, 0, count_of(array)) for array in (pair.actual, pair.expected))
-    return replace(pair, expected=with_rows(pair.actual, np.where(have == 0, 0.0, want * factor)))
+        kept = (np.where(_whole(one.actual) == 0, 0.0, _whole(one.expected) * (1 / (1 - p))) for one in differing)
+        yield _of_values("dropout", text, differing, kept)

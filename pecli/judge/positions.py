@@ -126,13 +126,11 @@ def _at_uneven(expected: Table) -> Iterator[tuple[str, str, Table]]:
             with contextlib.suppress(PecliError):
                 recipe = Recipe.bind(encoding.name, **given)
                 yield change.kind, change.text, Table(recipe, expected.extent, expected.request)
-    counted = "the rows are at positions 0, 1, 2 and so on, whatever positions were given"
-    whole = "positions were rounded down to whole numbers"
     others = {
         "every position is 1 too large": places + 1,
         "every position is 1 too small": places - 1,
-        counted: np.arange(count),
-        whole: np.floor(places),
+        "the rows are at positions 0, 1, 2 and so on, whatever positions were given": np.arange(count),
+        "positions were rounded down to whole numbers": np.floor(places),
         "positions are in the reverse order": places[::-1],
     }
     for factor in UNEVEN_FACTORS:
