@@ -261,7 +261,7 @@ def other_exponent(option: str, base: str, times: Fraction, phrase: str) -> Chan
 
 
 # Bases that are likelier than an exponent by which they could be explained.
-COMMON_BASES = 9
+COMMON_BASES = 12
 # Wrong exponents, and wrong logarithms and powers in exp(-i log(base) / d): what they multiply all exponents by.
 EXPONENTS = {
     "exponent i/d where 2i/d was expected": Fraction(1, 2),

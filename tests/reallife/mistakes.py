@@ -1106,7 +1106,7 @@ mistake(
     "rotation matrices of three axes",
     "rope-axes:axes=16+24+24,grid=2x6x7",
     lambda: joined((2, 6, 7), (16, 24, 24), matrices=True),
-    "rotation matrices of 2 x 2",
+    "rotation matrix of 2 x 2",
 )
 right("sincos2d", "sincos2d:dim=64,grid=6x8", lambda: grid_waves(6, 8, 64))
 right("sincos2d float32", "sincos2d:dim=128,grid=14x14", lambda: grid_waves(14, 14, 128).astype(F32))
@@ -2041,7 +2041,7 @@ mistake(
     "positions count down, as in relative tables",
     "sinusoidal:dim=64",
     lambda: waves(angles(inv32(64), 0, positions=np.arange(49, -50, -1)), "interleaved"),
-    "backward",
+    "positions fall by 1",
     "positions",
     never="sign of sin",
 )
