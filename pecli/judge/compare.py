@@ -191,6 +191,7 @@ def _has_tops(table: Tabular) -> bool:
     """Whether many values are near the largest, as those of sines are in any order and however scaled."""
     for array in table.arrays:
         values = np.abs(floats(table.read_rows([array.name], 0, min(array.rows, MIN_SHOWN))[array.name], array.dtype))
+        values = values[values != 0]
         if values.size < MIN_SHOWN or not np.isfinite(values).all():
             return True
         if (values > NEAR_TOP * np.quantile(values, 0.99)).mean() < MIN_TOPS:
@@ -206,7 +207,7 @@ def _is_small(table: Tabular) -> bool:
 
 def _is_half_ones(table: Tabular) -> bool:
     """Whether half of the values of all first rows are 1 and half are 0, as sines and cosines of position 0 are."""
-    firsts = [table.read_rows([array.name], 0, 1)[array.name].ravel() for array in table.arrays]
+    firsts = [table.read_rows([array.name], 0, 1)[array.name].ravel() for array in table.arrays] or [np.zeros(1)]
     ones, zeros = (np.count_nonzero(np.concatenate(firsts) == one) for one in (1, 0))
     return bool(ones == zeros > 0 and ones + zeros == sum(first.size for first in firsts))
 
