@@ -137,12 +137,12 @@ class Applied:
 
     def _exchanged(self, made: Any) -> list[str]:
         """Return which tensors hold what was expected of others."""
-        have, want = (
-            dict(zip(self.after.keys(), self._numbers(one), strict=True)) for one in (self.after, made.outputs)
-        )
-        both = [(name, other) for name, other in permutations(have, 2) if have[name].shape == want[other].shape]
-        alike = [(a, b) for a, b in both if np.allclose(have[a], want[b], rtol=0, atol=self.allowed)]
-        return [f"{a} holds what was expected of {b}" for a, b in alike if not np.array_equal(want[a], want[b])]
+        tables = self.before, self.after, made.outputs
+        given, have, want = (dict(zip(self.after.keys(), self._numbers(one), strict=True)) for one in tables)
+        both = [(a, b) for a, b in permutations(have, 2) if have[a].shape == want[b].shape]
+        unlike = [(a, b) for a, b in both if not np.array_equal(given[a], given[b])]
+        alike = [(a, b) for a, b in unlike if np.allclose(have[a], want[b], rtol=0, atol=self.allowed)]
+        return [f"{a} holds what was expected of {b}" for a, b in alike]
 
     def _positions(self, rows: int) -> Any:
         if self.positions is None:
