@@ -518,7 +518,8 @@ def _other_width(pairs: Pairs, want: Expected) -> Iterator[Change]:
     over = np.median(width * np.log(w[use]) / np.log(pairs.steps[use] / float(want.step)))
     found = round(over) if 0 < over < MAX_WIDTH else 0
     whole = str(found) == want.keys.get("dim")
-    words = ("the head's width ", "the rotary width ") if whole else ("", "")
+    is_partial = whole and bool({"rotary-dim", "partial"} & {*want.keys})
+    words = ("the head's width ", "the rotary width ") if is_partial else ("", "")
     text = f"exponent over {words[0]}{found} where {words[1]}{width} was expected"
     change = other_exponent("base", base, Fraction(width, found or width), text)
     likely = whole or change.keys["base"] not in PUBLISHED_BASES

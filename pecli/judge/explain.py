@@ -90,6 +90,7 @@ from pecli.judge.transforms import (
     moved_coordinates,
     of_one_matrix,
     one_row,
+    printed_phases,
     remade,
     reordered,
     rounded_from,
@@ -179,8 +180,9 @@ def explain(actual: Tabular, expected: Tabular, found: Comparison) -> list[Findi
                 return [rounding]
             findings = _described(actual, table, found)
             if not findings and (alike := _alike(table, found)) is not None:
-                findings = _described(actual, alike, found)
+                findings = _described(actual, alike, found) or printed_phases(matched_views(actual, alike), alike)
             findings = findings or _of_one_array(actual, table, found) or _channels_first(actual, table)
+            findings = findings or printed_phases(matched_views(actual, table), table)
             return _shaped(actual, expected, findings or _located(actual, expected))
         return _of_two_files(actual, expected, found, pairs)
 

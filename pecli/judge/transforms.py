@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from pecli.formats.decimals import digits_text, printed_digits
 from pecli.judge.description import harmless, value_texts
-from pecli.judge.frequencies import MAX_REPEAT_GAP
+from pecli.judge.frequencies import MAX_FREQUENCY_DIGITS, MAX_REPEAT_GAP
 from pecli.judge.identify import identify
 from pecli.judge.planes import EPSILON, Floats, is_large, only_array, rounded, truncated, unit
 from pecli.judge.rows import floats as read_floats
@@ -21,8 +21,10 @@ from pecli.numbers.decimals import shortest
 from pecli.numbers.dtypes import GRIDS
 from pecli.numbers.printing import figure, limit
 from pecli.numbers.rounding import floats as as_floats
+from pecli.spec.plans import Waves
 from pecli.spec.tabular import InMemory, Tabular
 from pecli.tables.comparison import Finding
+from pecli.tables.table import Table
 from pecli.tables.views import ArrayView, view_of
 
 # Values of embeddings to which positions may have been added.
@@ -172,6 +174,27 @@ def _rounded_gap(have: ArrayView, want: ArrayView, kind: str, how: Callable[[Flo
             return math.inf
         most = max(most, float(np.abs(y - x, where=np.isfinite(y), out=np.zeros_like(y)).max(initial=0)))
     return most
+
+
+def printed_phases(pairs: list[tuple[ArrayView, ArrayView]], expected: Table) -> list[Finding]:
+    """Return that values of few decimals differ by these and by the rounding of float32 phases alone; else []."""
+    plan, text, most = expected.plan, "", 0.0
+    if not isinstance(plan, Waves) or plan.axes or plan.cross is not None or not plan.frequencies:
+        return []
+    fastest, size = max(abs(float(w)) for w in plan.frequencies), max(1.0, float(plan.magnitude))
+    for left, right in pairs:
+        few = left.rows == expected.part.count and left.rows * left.row_size <= MAX_LONE_VALUES
+        if left.plain_shape != right.plain_shape or not few or left.dtype not in ("float32", "float64"):
+            return []
+        y, x = (read_floats(view, 0, view.rows) for view in (left, right))
+        printed = printed_digits(y, EPSILON[left.dtype], most=MAX_FREQUENCY_DIGITS)
+        if printed is None or printed[1]:
+            return []
+        angles = fastest * np.abs(expected.part.numbers(0, left.rows))[:, None]
+        if not (np.abs(y - x) <= 0.51 * 10.0 ** -printed[0] + 2 * EPSILON["float32"] * size * (2 + angles)).all():
+            return []
+        text, most = digits_text(*printed), max(most, float(np.abs(y - x).max(initial=0)))
+    return [harmless(f"rounding of float32 phases, and to {text}", most, 0)] if text else []
 
 
 def colliding(pairs: list[tuple[ArrayView, ArrayView]]) -> Finding | None:

@@ -270,3 +270,16 @@ def test_an_unknown_trained_table_takes_no_longer_than_it_must(ask):
     rows = np.random.default_rng(0).normal(0, 0.02, (2, 64, 384))
     np.save("t.npy", np.stack([rows[0] * (1 - k / 3) + rows[1] * k / 3 for k in range(4)], axis=1).reshape(256, 384))
     ask("identify", "t.npy").says("unknown").never("nearly")
+
+
+@pytest.mark.parametrize("decimals", [6, 7])
+def test_printed_float32_phases_are_harmless(ask, decimals):
+    phases = np.arange(300, dtype="float32")[:, None] * frequencies(64).astype("float32")
+    np.savetxt("t.csv", np.concatenate([np.sin(phases), np.cos(phases)], axis=1), fmt=f"%.{decimals}f", delimiter=",")
+    answer = ask("compare", "t.csv", "sinusoidal:dim=64,order=sin-cos").ends(1)
+    answer.says("but harmless: ", f"{decimals} decimals|no more than rounding may leave").never("differs in")
+    ask("compare", "t.csv", "sinusoidal:dim=64,order=sin-cos", *answer.tolerance).ends(0)
+    down = np.concatenate([np.sin(phases[48::-1]), np.cos(phases[48::-1])], axis=1)
+    up = np.concatenate([-np.sin(phases[1:48]), np.cos(phases[1:48])], axis=1)
+    np.savetxt("x.csv", np.concatenate([down, up]), fmt=f"%.{decimals}f", delimiter=",")
+    ask("compare", "x.csv", "transformer-xl:dim=64,convention=xlnet,len=48").says("but harmless").never("other values")
