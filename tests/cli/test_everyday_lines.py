@@ -46,7 +46,7 @@ LINES = [
     (f"{LONGROPE} --original-max 1 --factor 2", 2, "--original-max 1 must be above 1"),
     (f"{LONGROPE} --original-max 8 --attention-factor 1 --short-mscale 1", 2, "--attention-factor 1 excludes"),
     ("explain rope:dim=8,scaling=llama3,factor=2,original-max=64", 0, "Rotary, worked through: rope:dim=8"),
-    ("generate sinusoidal --dim 4 --positions @p.txt", 2, "has too many digits: a position has at most 18"),
+    ("generate sinusoidal --dim 4 --positions @p.txt", 0, "0.12345678901234568"),
     ("generate sinusoidal --dim 4 --positions @big.npy", 2, "holds a position of 2^53 or more"),
     ("generate sincos2d --dim 8 --grid 94906266x94906266", 2, "has 2^53 rows or more: use a smaller one"),
     ("generate rope:dim=8,form=dense --len 3", 2, "form=dense is for biases: rope is rotary"),
