@@ -88,8 +88,8 @@ def _causes(actual: Tabular, expected: Table, held: list[biases.Lines], compared
         if one.equal == 1.0 and len(_other_keys(one, expected)) <= 1:
             break
     best = min(fits, key=lambda f: (f.unexplained, len(_other_keys(f, expected)), f.equal < 1, f.max_ulp), default=None)
-    trained = best is not None and best.candidate.trained and bool(expected.source.values.get("weights"))
-    trained = trained and best is not None and not _other_keys(best, expected)  # else the index is another one
+    of_weights = best is not None and best.candidate.trained and bool(expected.source.values.get("weights"))
+    trained = of_weights and best is not None and not _other_keys(best, expected)  # else the index is another one
     padded = best is not None and best.candidate.columns is not None  # by which values are off more than by rounding
     described = _described(best, actual, expected, None if padded else compared) if best and not trained else []
     if best is not None and best.candidate.columns is not None:  # of keys at other positions

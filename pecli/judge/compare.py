@@ -182,8 +182,8 @@ def _reasons(table: Tabular, found: Identification) -> Iterator[str]:
 MAX_CYCLES, MAX_TURN_GAP = 8, 1e-3
 
 
-# Share of a wave's values that are near their largest, of which trained and drawn numbers have a twentieth, what
-# counts as near it, and the values that show this.
+# Waves have this share of their values near the largest one, trained and drawn numbers a twentieth; what counts as
+# near, and the values that show this.
 MIN_TOPS, NEAR_TOP, MIN_SHOWN = 0.1, 0.8, 1 << 14
 
 

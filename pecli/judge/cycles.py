@@ -70,9 +70,14 @@ class Cycle(NamedTuple):
     along: str = "row"
 
     @property
+    def ahead(self) -> Floats:
+        """Radians by which each row is ahead of the row before."""
+        return np.asarray(np.angle(self.points[1:] * self.points[:-1].conj()))
+
+    @property
     def advance(self) -> float:
         """Radians by which the angle rises or falls from row to row; NaN where it does so unevenly."""
-        ahead = np.angle(self.points[1:] * self.points[:-1].conj())
+        ahead = self.ahead
         usual = float(np.median(ahead))
         even = np.abs(ahead - usual) <= MAX_JUMP * abs(usual) + self.gap
         return float(ahead[even].mean()) if abs(usual) > MIN_GAP and even.mean() >= MIN_EVEN else math.nan
@@ -103,8 +108,7 @@ class Cycle(NamedTuple):
     @property
     def hold(self) -> str:
         """For how many rows each step is held, in words."""
-        ahead = np.angle(self.points[1:] * self.points[:-1].conj())
-        moved = np.abs(ahead[np.abs(ahead) > 4 * self.gap])
+        moved = np.abs(self.ahead[np.abs(self.ahead) > 4 * self.gap])
         if (np.abs(moved - self.step) > 4 * self.gap).mean() > 1 - MIN_EVEN:
             return f", and {self.along}s are in no regular order"
         starts = 1 + np.flatnonzero(np.abs(self.points[1:] - self.points[:-1]) > 4 * self.gap)
@@ -116,7 +120,7 @@ class Cycle(NamedTuple):
         unit, radians = self.unit
         if not unit:
             return "the angle does not change" if self.is_still else "the angle does not advance evenly"
-        ahead = np.abs(np.angle(self.points[1:] * self.points[:-1].conj()) - radians)
+        ahead = np.abs(self.ahead - radians)
         rounded = ahead[ahead <= MAX_JUMP * abs(radians)] if unit == self.along else ahead[:0]
         uneven = float(rounded.max(initial=0))
         size = near(2 * np.pi / abs(radians), max(self.gap, uneven) / (len(self.points) * abs(radians)))
@@ -131,8 +135,7 @@ class Cycle(NamedTuple):
     @property
     def jumps(self) -> str:
         """Where an angle that advances by rows does so by another step, in words."""
-        ahead = np.angle(self.points[1:] * self.points[:-1].conj())
-        places = 1 + np.flatnonzero(np.abs(ahead - self.advance) > MAX_JUMP * abs(self.advance) + self.gap)
+        places = 1 + np.flatnonzero(np.abs(self.ahead - self.advance) > MAX_JUMP * abs(self.advance) + self.gap)
         return f", the angle jumps at {numbered(self.along, places)}" * bool(len(places))
 
 

@@ -453,7 +453,8 @@ def _described(measured: Measured, want: Expected, *, named: bool) -> Descriptio
         if best is not None and best.fits and not best.name.phase:
             break
     twice = want.named.table.get("layout") in ("half", "interleaved") and len(want.named.frequencies) * 2
-    named &= measured.reading.layout != "split" or measured.pairs.count != twice  # half of the columns are others
+    # A file whose halves differ has a frequency for each column, as a split cache of twice the width has.
+    named &= measured.reading.layout != "split" or measured.pairs.count != twice
     if named and (best is None or not best.fits or len(best.lines) > 1 or best.other):
         names = waves.names_of(measured)
         alike = [name for name in names if name.encoding == want.encoding]  # the same values may have other names, too

@@ -90,7 +90,7 @@ from pecli.judge.transforms import (
     moved_coordinates,
     of_one_matrix,
     one_row,
-    printed_phases,
+    phase_rounding,
     remade,
     reordered,
     rounded_from,
@@ -176,13 +176,16 @@ def explain(actual: Tabular, expected: Tabular, found: Comparison) -> list[Findi
                 return few
         table = expected if isinstance(expected, Table) else parsed(expected.recipe)
         if table is not None:
-            if (rounding := _phase_rounding(pairs, table, found)) is not None:
+            if (rounding := phase_rounding(pairs, table, found)) is not None:
                 return [rounding]
             findings = _described(actual, table, found)
-            if not findings and (alike := _alike(table, found)) is not None:
-                findings = _described(actual, alike, found) or printed_phases(matched_views(actual, alike), alike)
+            similar = _alike(table, found) if not findings else None
+            if similar is not None:
+                findings = _described(actual, similar, found)
             findings = findings or _of_one_array(actual, table, found) or _channels_first(actual, table)
-            findings = findings or printed_phases(matched_views(actual, table), table)
+            for one in (table, similar) if not findings else ():
+                if one is not None and (rounding := phase_rounding(pairs, one, found, printed=True)) is not None:
+                    return [rounding]
             return _shaped(actual, expected, findings or _located(actual, expected))
         return _of_two_files(actual, expected, found, pairs)
 
@@ -229,7 +232,7 @@ def _of_two_files(
     trained = named.equal is None and table is not None and table.request.form == "index"
     other_types = any(len({*one.dtypes}) > 1 for one in found.arrays)
     narrowed = rounded_values(matched_views(actual, expected)) if other_types else None
-    if table is not None and (rounding := narrowed or _phase_rounding(pairs, table, found)) is not None:
+    if table is not None and (rounding := narrowed or phase_rounding(pairs, table, found)) is not None:
         return [rounding, Finding("expected", f"the expected values are {named.values_text}")]
     own = _located(actual, expected) if trained else []  # the recipe gives the index alone
     if any(one.kind not in ("place", "identity") for one in own):
@@ -341,34 +344,6 @@ def _as_bits(actual: Tabular, expected: Tabular, *, swapped: bool = False) -> li
         if not {one.kind for one in findings} & {"place", "bytes", *OTHER}:
             return [Finding("bytes", text), *(one.without_option for one in findings if one.kind != "type")]
     return []
-
-
-def _phase_rounding(pairs: Sequence[tuple[ArrayView, ArrayView]], table: Table, found: Comparison) -> Finding | None:
-    """Return the finding that values differ by no more than float32 phases, at uneven positions or over crossed axes.
-
-    None where they do, and for other tables.
-    """
-    count, plan = table.part.count, table.plan
-    if not pairs or not isinstance(plan, Waves) or (table.positions.is_range and plan.cross is None):
-        return None
-    if any(view.rows != count or count * view.row_size > MAX_LONE_VALUES for pair in pairs for view in pair):
-        return None
-    largest: Floats
-    if plan.cross is None and not plan.axes:
-        largest = np.abs(table.part.numbers(0, count))[:, None]  # the fastest pair's, by row
-    elif plan.cross is not None and plan.axes:
-        largest = np.zeros((1, plan.width))
-        for factors, axis in zip(plan.cross.factors, plan.axes, strict=True):
-            farthest = max(abs(axis.multiples[0]), abs(axis.multiples[-1])) * float(axis.unit)
-            for columns in (plan.cross.sin, plan.cross.cos):
-                largest[0, columns] += 2 * np.pi * np.abs(np.array(factors, np.float64)) * farthest
-    else:
-        return None
-    both = [[read_floats(view, 0, count) for view in pair] for pair in pairs]
-    for kind, units in (("float64", 8), ("float32", 2)):  # of the many values of float64, some are farther off
-        if all((np.abs(y - x) <= units * EPSILON[kind] * (2 + largest)).all() for y, x in both):
-            return harmless(f"rounding of {kind} phases", found.total.max_abs, found.total.max_ulp)
-    return None
 
 
 def _alike(table: Table, found: Comparison) -> Table | None:
@@ -492,10 +467,9 @@ def _channels_first(actual: Tabular, table: Table) -> list[Finding]:
         return []
     compared = compare_tables(other, table)
     findings = [] if compared.equal else explain(other, table, compared)
-    text = Finding(
-        "channels", f"{CHANNELS_FIRST}: shape {actual.arrays[0].shape} where {table.arrays[0].shape} was expected"
-    )
-    return [text, *(one.without_option for one in findings if one.kind not in ("shape", "channels"))]
+    text = f"{CHANNELS_FIRST}: shape {actual.arrays[0].shape} where {table.arrays[0].shape} was expected"
+    others = (one.without_option for one in findings if one.kind not in ("shape", "channels"))
+    return [Finding("channels", text), *others]
 
 
 def _differing(actual: Tabular, expected: Tabular, found: Comparison) -> Iterator[Tabular]:
@@ -758,8 +732,9 @@ def _located(actual: Tabular, expected: Tabular, *, tensors: bool = False) -> li
     With `tensors` these may be queries or keys that were rotated.
     """
     pairs = matched_views(actual, expected)
-    narrowed = rounded_values(pairs) if any(left.dtype != right.dtype for left, right in pairs) else None
-    findings = [narrowed] if narrowed is not None else located(pairs)
+    if any(left.dtype != right.dtype for left, right in pairs) and (narrow := rounded_values(pairs)):
+        return [narrow]
+    findings = located(pairs)
     if any(finding.kind != "place" for finding in findings):
         is_rough = any(REST_OFF in one.text or one.kind == "value" for one in findings)
         other = other_choice(actual, expected) if isinstance(expected, Table) and is_rough else []

@@ -146,16 +146,18 @@ def descriptions(found: Integers, count: int, unit: str) -> Iterator[tuple[str, 
             if text := _grid_order(found[skipped:] - skipped):
                 after = f", after {unit}s 0 to {skipped - 1}" if skipped > 1 else f", after {unit} 0" * skipped
                 yield f"the {units} are those of a grid of {text}{after}", found
+        ends = 1 + np.flatnonzero(np.maximum.accumulate(found) == places)  # of rows that stay among themselves
+        for side in (int(end) for end in ends if 1 < end < n and n % end == 0):
+            inside = found.reshape(-1, side) - places[::side, None]
+            if (inside == inside[0]).all() and (text := _grid_order(inside[0])):
+                yield f"in each part of {side} {units}, the {units} are those of a grid of {text}", found
         starts = np.flatnonzero(np.diff(found, prepend=-2) != 1)
         size = math.gcd(n, *starts.tolist(), *found[starts].tolist())
         if 1 < size < n:
             parts, order = f"parts of {size} {units}", found[::size] // size
             listed = ", ".join(map(str, order[:MAX_LISTED_PARTS].tolist())) + ", .." * (len(order) > MAX_LISTED_PARTS)
-            text = _grid_order(order)
-            yield (
-                f"the {parts} are those of a grid of {text}" if text else f"{parts} stand in the order {listed}",
-                found,
-            )
+            text = f"{parts} stand in the order {listed}"
+            yield (f"the {parts} are those of a grid of {grid}" if (grid := _grid_order(order)) else text), found
         off = np.flatnonzero(found != places)
         some = ", ".join(f"{unit} {k} holds {unit} {found[k]}" for k in off[:MAX_LISTED].tolist())
         yield f"the {units} are in another order: {some}{', ...' if len(off) > MAX_LISTED else ''}", found

@@ -23,7 +23,7 @@ from pecli.numbers.printing import figure, limit
 from pecli.numbers.rounding import floats as as_floats
 from pecli.spec.plans import Waves
 from pecli.spec.tabular import InMemory, Tabular
-from pecli.tables.comparison import Finding
+from pecli.tables.comparison import Comparison, Finding
 from pecli.tables.table import Table
 from pecli.tables.views import ArrayView, view_of
 
@@ -176,25 +176,54 @@ def _rounded_gap(have: ArrayView, want: ArrayView, kind: str, how: Callable[[Flo
     return most
 
 
-def printed_phases(pairs: list[tuple[ArrayView, ArrayView]], expected: Table) -> list[Finding]:
-    """Return that values of few decimals differ by these and by the rounding of float32 phases alone; else []."""
-    plan, text, most = expected.plan, "", 0.0
-    if not isinstance(plan, Waves) or plan.axes or plan.cross is not None or not plan.frequencies:
-        return []
-    fastest, size = max(abs(float(w)) for w in plan.frequencies), max(1.0, float(plan.magnitude))
-    for left, right in pairs:
-        few = left.rows == expected.part.count and left.rows * left.row_size <= MAX_LONE_VALUES
-        if left.plain_shape != right.plain_shape or not few or left.dtype not in ("float32", "float64"):
-            return []
-        y, x = (read_floats(view, 0, view.rows) for view in (left, right))
-        printed = printed_digits(y, EPSILON[left.dtype], most=MAX_FREQUENCY_DIGITS)
-        if printed is None or printed[1]:
-            return []
-        angles = fastest * np.abs(expected.part.numbers(0, left.rows))[:, None]
-        if not (np.abs(y - x) <= 0.51 * 10.0 ** -printed[0] + 2 * EPSILON["float32"] * size * (2 + angles)).all():
-            return []
-        text, most = digits_text(*printed), max(most, float(np.abs(y - x).max(initial=0)))
-    return [harmless(f"rounding of float32 phases, and to {text}", most, 0)] if text else []
+def phase_rounding(
+    pairs: Sequence[tuple[ArrayView, ArrayView]], table: Table, found: Comparison, *, printed: bool = False
+) -> Finding | None:
+    """Return the finding that values differ by no more than float32 phases, at uneven positions or over crossed axes.
+
+    None where they do, and for other tables; with `printed` of values with few decimals, at any positions.
+    """
+    count, plan = table.part.count, table.plan
+    if not pairs or not isinstance(plan, Waves):
+        return None
+    if not printed and table.positions.is_range and plan.cross is None and "points" not in {*table.source.keys()}:
+        return None  # whoever measures waves or a grid knows more
+    if any(view.rows != count or count * view.row_size > MAX_LONE_VALUES for pair in pairs for view in pair):
+        return None
+    largest: Floats  # angle, in radians
+    farthest = [max(abs(axis.multiples[0]), abs(axis.multiples[-1])) * float(axis.unit) for axis in plan.axes]
+    if plan.cross is not None and plan.axes:
+        largest = np.zeros((1, plan.width))
+        for factors, distance in zip(plan.cross.factors, farthest, strict=True):
+            for columns in (plan.cross.sin, plan.cross.cos):
+                largest[0, columns] += 2 * np.pi * np.abs(np.array(factors, np.float64)) * distance
+    elif plan.cross is None and plan.bands and all(band.frequencies for band in plan.bands):
+        at = np.abs(table.part.numbers(0, count))[:, None]
+        fastest = [max(abs(float(w)) for w in band.frequencies) * float(band.magnitude) for band in plan.bands]
+        turns = [2 * np.pi if band.turns else 1.0 for band in plan.bands]
+        reach = [farthest[band.axis] if plan.axes else at for band in plan.bands]
+        each = [a * b * c for a, b, c in zip(fastest, turns, reach, strict=True)]
+        largest = np.max(each, axis=0)
+    else:
+        return None
+    both = [[read_floats(view, 0, count) for view in pair] for pair in pairs]
+    decimals = min(_decimals(left, y) for (left, _), (y, _) in zip(pairs, both, strict=True)) if printed else 0
+    if printed and not decimals:
+        return None
+    digits, error = (f", and to {decimals} decimals", MAX_HALF * 10.0**-decimals) if printed else ("", 0.0)
+    for kind, units in (("float64", 8), ("float32", 2)):  # of the many values of float64, some are farther off
+        most = units * EPSILON[kind] * (2 + largest) + error
+        if all(y.shape == x.shape and (np.abs(y - x) <= most).all() for y, x in both):
+            ulp = 0 if printed else found.total.max_ulp
+            return harmless(f"rounding of {kind} phases{digits}", found.total.max_abs, ulp)
+    return None
+
+
+def _decimals(view: ArrayView, values: Floats) -> int:
+    """Return how many decimals the values of an array were printed with; 0 for values in full or of other digits."""
+    of_reals = view.dtype in ("float32", "float64")
+    printed = printed_digits(values, EPSILON[view.dtype], most=MAX_FREQUENCY_DIGITS) if of_reals else None
+    return 0 if printed is None or printed[1] else printed[0]
 
 
 def colliding(pairs: list[tuple[ArrayView, ArrayView]]) -> Finding | None:

@@ -25,7 +25,7 @@ from pecli.numbers.deferred import NDArray, np
 LIMIT = 1 << 53  # below it every integer is a float64, so an index survives any format
 LARGEST_MULTIPLE = 1 << 63
 BLOCK = 1 << 16  # values of an array that are looked at together
-DOUBLE_DIGITS = 18
+EXACT_DIGITS = 18  # of a position in a file; one of more is a double that was printed
 _EXACT = Context(prec=1200, Emin=-999_999, Emax=999_999, traps=[Inexact])  # the digits of any double
 LISTED = 1000  # positions; a longer list is stored as a position array, not in the recipe
 
@@ -230,7 +230,7 @@ def fraction_text(value: Fraction) -> str:
 def read_positions(path: str) -> Sequence[Decimal] | NDArray[Any]:
     """Return the positions of a file of any format (a text has one a line), or of standard input ("-").
 
-    Numbers of more than 18 digits, as `numpy.savetxt` writes them, are doubles.
+    In a text with numbers of more than 18 digits, as `numpy.savetxt` writes them, all are read as doubles.
 
     Raises
     ------
@@ -242,7 +242,7 @@ def read_positions(path: str) -> Sequence[Decimal] | NDArray[Any]:
     found = read_exact(path, most=LARGEST_POSITIONS)
     if not isinstance(found, list) and max(abs(float(np.min(found))), abs(float(np.max(found)))) >= LIMIT:
         raise BadFile(path, "holds a position of 2^53 or more")
-    if isinstance(found, list) and max(len(number.as_tuple().digits) for number in found) > DOUBLE_DIGITS:
+    if isinstance(found, list) and max(len(number.as_tuple().digits) for number in found) > EXACT_DIGITS:
         return np.array(found, np.float64)
     return found
 

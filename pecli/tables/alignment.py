@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 Form = tuple[dict[str, Any], str | None]
 Misfit = tuple[int, bool, bool, float]
 EXACT: Misfit = (0, False, False, 0.0)
+# Layouts that the first row tells from one another, even if later rows have other frequencies than expected.
+SIDE_BY_SIDE = ("concat", "sin-cos")
 FEWER_ROWS, OTHER_SHAPE = 1, 2  # how far shapes are apart: rows are missing, or nothing fits
 DOUBLED = ("half", "interleaved")  # layouts in which every column occurs twice
 SAME_COLUMNS = 0.05  # maximum mean difference of columns that are equal up to corrupted values
@@ -149,10 +151,10 @@ def _nearest(source: NamedSource, other: Tabular, kind: dict[str, str]) -> tuple
     if problem is not None and not candidates:
         raise problem
     best, made = min(candidates, key=itemgetter(0))
-    side_by_side = [(m, t) for m, t in candidates if m[:3] == best[:3] and t.request.layout in ("concat", "sin-cos")]
-    if made.request.layout in ("concat", "sin-cos") and len(side_by_side) > 1:  # other frequencies blur later rows
-        return min(side_by_side, key=lambda one: sum(row_gap(*pair, 1) for pair in pair_views(one[1], other)[0]))
-    return best, made
+    if made.request.layout not in SIDE_BY_SIDE:
+        return best, made
+    orders = [(m, t) for m, t in candidates if m[:3] == best[:3] and t.request.layout in SIDE_BY_SIDE]
+    return min(orders, key=lambda one: sum(row_gap(*pair, 1) for pair in pair_views(one[1], other)[0]))
 
 
 def _transposed(source: NamedSource, other: Tabular, made: Table, options: dict[str, Any]) -> Table:

@@ -145,7 +145,9 @@ LOOK_ROWS = 16  # rows that decide between arrays, or layouts, of one shape
 
 
 def _of_one_shape(left: list[ArrayView], right: list[ArrayView]) -> list[tuple[ArrayView, ArrayView]]:
-    """Pair a sole array of one side with the one of the other side that has its shape; or two arrays with two.
+    """Pair a sole array of one side with the one of the other side that has its shape, or else as many values.
+
+    Two arrays of one shape are paired with two.
 
     Of several of this shape it is the one whose first rows are nearest, if they are clearly nearer than the next.
     """

@@ -72,7 +72,7 @@ class Applied:
         if gap <= allowed:
             return ""
         phrase = f"the outputs are up to {limit(gap, 3)} from the exact ones, and {figure(allowed, 3)} are allowed"
-        found = self.explained(self.exact)
+        found = self.explained()
         right = bool(found) and all(": the rotation is right" in text for text in found)
         how = "was applied rightly, but coarsely" if right else "was not applied rightly"
         return "\n  ".join([f"{self.source.text} {how}: {phrase}", *found])
@@ -110,11 +110,12 @@ class Applied:
         for array in table.arrays:
             yield floats(table.read(array.name), array.dtype).astype(np.float64)
 
-    def explained(self, made: Any) -> list[str]:
+    def explained(self) -> list[str]:
         """Return the mistake made in each tensor, and its place."""
-        facts, companion, found = made.outputs.metadata, made.companion, list[str]()
-        if exchanged := self._exchanged(made):
+        if exchanged := self._exchanged():
             return exchanged
+        made, found = self.exact, list[str]()
+        facts, companion = made.outputs.metadata, made.companion
         numbers = map(self._numbers, (self.before, self.after, made.outputs))
         for array, x, y, right in zip(self.after.arrays, *numbers, strict=True):
             if "rotary-dim" not in facts:
@@ -135,9 +136,9 @@ class Applied:
                 found += [finding.text for finding in faults(applied, array.name, explained)]
         return found
 
-    def _exchanged(self, made: Any) -> list[str]:
+    def _exchanged(self) -> list[str]:
         """Return which tensors hold what was expected of others."""
-        tables = self.before, self.after, made.outputs
+        tables = self.before, self.after, self.exact.outputs
         given, have, want = (dict(zip(self.after.keys(), self._numbers(one), strict=True)) for one in tables)
         both = [(a, b) for a, b in permutations(have, 2) if have[a].shape == want[b].shape]
         unlike = [(a, b) for a, b in both if not np.array_equal(given[a], given[b])]
@@ -207,29 +208,28 @@ class Applied:
 
 
 def other_sum(x: Floats, y: Floats, right: Floats, near: float) -> str:
-    """Return what was computed of inputs and table instead of their sum, or with the sum; "" where that is unknown."""
-    finite = np.isfinite(right) & np.isfinite(y)
+    """Return what was computed of inputs and table instead of their sum, or of the sum; "" where that is unknown."""
+    finite = np.isfinite(right) & np.isfinite(y)  # a mask is not
     terms = np.stack([x[finite], (right - x)[finite]], axis=1)
     if not finite.any() or not np.isfinite(terms).all():
         return ""
-    size, rows = float(np.abs(y[finite]).max()), np.where(finite, right, -np.inf)
+    near += MAX_FIT_ERROR * float(np.abs(y[finite]).max())
     (a, b), *_ = np.linalg.lstsq(terms, y[finite])
-    if np.abs(terms @ (a, b) - y[finite]).max() <= near + MAX_FIT_ERROR * size and abs(a - 1) > MAX_FIT_ERROR:
+    if np.abs(terms @ (a, b) - y[finite]).max() <= near and abs(a - 1) > MAX_FIT_ERROR:
         if abs(a) < MAX_FIT_ERROR:
             return "the inputs are missing: the outputs are what should be added to them"
         root = " (the square root of the width)" * bool(abs(a**2 / x.shape[-1] - 1) < MAX_FIT_ERROR)
         if abs(a / b - 1) < MAX_FIT_ERROR:
             return f"the sum is multiplied by {a:.6g}{root}"
         return f"the inputs are multiplied by {a:.6g}{root} before the positions are added"
-    largest = rows.max(axis=-1, keepdims=True)
-    weights = np.exp(rows - largest)
+    weights = np.exp(np.where(finite, right - right.max(axis=-1, keepdims=True), -np.inf))
     centred = right - right.mean(axis=-1, keepdims=True)
-    with np.errstate(all="ignore"):
+    with np.errstate(all="ignore"):  # of a masked row the mean is infinite
         others = {
             "the table is multiplied with the inputs, to which it should be added": x * (right - x),
             "a softmax was applied to the sum": weights / weights.sum(axis=-1, keepdims=True),
             "a layer normalisation was applied to the sum": centred / centred.std(axis=-1, keepdims=True),
             "one vector is added to all rows besides, such as a token type's": right + (y - right)[..., :1, :],
         }
-    same = (text for text, values in others.items() if np.abs(np.where(finite, values - y, 0)).max() <= near + 1e-4)
+    same = (text for text, values in others.items() if np.abs((values - y)[finite]).max() <= near)
     return next(same, "")

@@ -650,6 +650,9 @@ def test_parts_in_another_order_are_told_as_parts(ask):
     np.save("cube.npy", cube.swapaxes(0, 1).reshape(192, 64))
     said = "different: the parts of 8 rows are those of a grid of 4 x 6 whose axes are exchanged"
     ask("compare", "cube.npy", "sincos3d:dim=64,grid=4x6x8").says(said)
+    np.save("frames.npy", cube.swapaxes(1, 2).reshape(192, 64))
+    said = "different: in each part of 48 rows, the rows are those of a grid of 6 x 8 whose axes are exchanged"
+    ask("compare", "frames.npy", "sincos3d:dim=64,grid=4x6x8").says(said)
 
 
 def test_features_of_coordinates_that_were_made_otherwise_are_told(ask):

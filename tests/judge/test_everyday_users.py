@@ -283,3 +283,16 @@ def test_printed_float32_phases_are_harmless(ask, decimals):
     up = np.concatenate([-np.sin(phases[1:48]), np.cos(phases[1:48])], axis=1)
     np.savetxt("x.csv", np.concatenate([down, up]), fmt=f"%.{decimals}f", delimiter=",")
     ask("compare", "x.csv", "transformer-xl:dim=64,convention=xlnet,len=48").says("but harmless").never("other values")
+
+
+def test_float32_features_of_given_points_are_harmless(ask):
+    matrix = (16 * np.random.default_rng(0).normal(size=(32, 1))).astype("float32")
+    at = np.log(np.geomspace(0.01, 50, 200, dtype="float32"))[:, None]
+    np.save("W.npy", matrix)
+    np.save("at.npy", at)
+    phases = at @ matrix.T * np.float32(2 * np.pi)
+    np.save("f.npy", np.concatenate([np.sin(phases), np.cos(phases)], axis=1))
+    recipe = "fourier:dim=64,matrix=W.npy,points=at.npy"
+    ask("compare", "f.npy", recipe).ends(1).says("different, but harmless: rounding of float32 phases")
+    np.save("g.npy", np.concatenate([np.sin(1.01 * phases), np.cos(1.01 * phases)], axis=1))
+    ask("compare", "g.npy", recipe).ends(1).never("harmless")

@@ -149,8 +149,9 @@ def _stored(factors: Factors, unit: Fraction) -> Callable[[int, int], dd.DoubleD
 
 
 # Digits of numbers that are written for a mistake: more than those of float32.
-MAX_CELLS = 4096  # of a grid whose coordinates are listed
 MISTAKEN_DIGITS = 12
+# Cells of a grid whose coordinates are listed for a mistake.
+MAX_CELLS = 4096
 # Factors of the angle B x, and what is said of the wrong ones.
 FACTORS = {
     TAU: "",
@@ -272,12 +273,10 @@ def mistakes(keys: Mapping[str, str]) -> Iterator[Change]:
         return
     points = _numbers(keys["points"])
     if "extent" not in keys:
-        axes = int(keys.get("point-axes", "1"))
-        reverse = (x for k in range(0, len(points), axes) for x in reversed(points[k : k + axes]))
-        if axes > 1:
-            yield Change(
-                "points", "the coordinates of each point are in the reverse order", {"points": _listed(reverse)}
-            )
+        if (axes := int(keys.get("point-axes", "1"))) > 1:
+            text = "the coordinates of each point are in the reverse order"
+            reverse = (x for k in range(0, len(points), axes) for x in reversed(points[k : k + axes]))
+            yield Change("points", text, {"points": _listed(reverse)})
         moved = _listed(2 * x - 1 for x in points)
         yield Change("points", "the coordinates were moved from 0 .. 1 to -1 .. 1 (2 x - 1)", {"points": moved})
         return

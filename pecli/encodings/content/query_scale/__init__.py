@@ -90,25 +90,19 @@ def query_scale(
 
 
 def mistakes(keys: Mapping[str, str]) -> Iterator[Change]:
-    """Yield the factor without its floor, or of log-n without its least value of 1."""
-    added, length = keys["kind"] == "llama4", int(keys["length"])
-    if keys["kind"] == "log-n":
+    """Yield the factor that grows at every position: without its floor, or without the least value of log-n."""
+    kind, length, beta = keys["kind"], int(keys["length"]), float(keys.get("beta", "0"))
+    text = "the floor is missing: the factor grows at every position, not in steps"
+    if kind == "log-n":
+        text = "factors below 1 stand where 1 was expected: the maximum with 1 is missing"
 
-        def growing(_name: str, values: Floats, first: int) -> Floats:
-            position = first + np.arange(values.size, dtype=float).reshape(values.shape)
-            return np.asarray(np.log1p(position) / np.log(length))
-
-        yield Change(
-            "floor", "factors below 1 stand where 1 was expected: the maximum with 1 is missing", values=growing
-        )
-        return
-    beta = float(keys["beta"])
-
-    def smooth(_name: str, values: Floats, first: int) -> Floats:
+    def growing(_name: str, values: Floats, first: int) -> Floats:
         position = first + np.arange(values.size, dtype=float).reshape(values.shape)
-        return 1 + beta * np.log1p((position + added) / length)
+        if kind == "log-n":
+            return np.asarray(np.log1p(position) / np.log(length))
+        return 1 + beta * np.log1p((position + (kind == "llama4")) / length)
 
-    yield Change("floor", "the floor is missing: the factor grows at every position, not in steps", values=smooth)
+    yield Change("floor", text, values=growing)
 
 
 def lesson(exercise: lessons.Exercise) -> list[Step]:
