@@ -21,7 +21,7 @@ from pecli.numbers.printing import figure, shortest_text
 from pecli.spec.catalogue import CATALOGUE
 from pecli.spec.declaration import Encoding
 from pecli.spec.recipe import Recipe, split_recipe
-from pecli.spec.tabular import Tabular, shape_text
+from pecli.spec.tabular import NAMELESS, Tabular, shape_text
 from pecli.tables.sources import NamedSource, open_source, read_source
 from pecli.tables.table import Table
 
@@ -102,14 +102,15 @@ def headline(found: Comparison) -> tuple[str, str]:
         return found.verdict, cause
     others = [one.kind for one in found.findings if one.kind not in HARMLESS and not one.text.startswith("compared: ")]
     if ": harmless" in cause and not others:
-        return f"different, but harmless: {cause.replace(': harmless', '')}", cause
+        labels = [text for text in (one.text for one in found.findings if one.kind == "labels") if NAMELESS in text]
+        return f"different, but harmless: {'; '.join([*labels, cause.replace(': harmless', '')])}", cause
     return f"different: {cause}", cause
 
 
 def difference_view(found: Comparison, names: tuple[str, str], *, every: bool = False) -> list[Item]:
     """Return whether two tables are the same, why not, and where: a table with a row for each array."""
     first, cause = headline(found)
-    reasons = [one.text for one in found.findings if found.equal or one.text != cause]
+    reasons = [one.text for one in found.findings if found.equal or (one.text != cause and one.text not in first)]
     kind = next((one.kind for one in found.findings if one.text == cause), "place")
     other = [one for one in found.arrays if one.shapes[0] != one.shapes[1]]
     moved = bool(other and found.total.max_abs > MAX_ROUNDING and kind not in ("place", "shape"))

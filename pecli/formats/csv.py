@@ -10,6 +10,7 @@ import io
 import math
 import re
 from collections.abc import Sequence
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 
 from pecli.errors import BadFile, BadParameter
 from pecli.formats.arrow import BatchTable, with_gaps
-from pecli.formats.columns import KEYS, Column, TableColumns, labels_of, row_axes, stem_of, wide_names
+from pecli.formats.columns import KEYS, Column, TableColumns, arrow_array, labels_of, row_axes, stem_of, wide_names
 from pecli.formats.decimals import is_number, narrowed, shortest, spelled
 from pecli.formats.deferred import pa
 from pecli.formats.format import Draft, WriteOptions
@@ -37,6 +38,7 @@ NUMBER = re.compile(r"\s*[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?|inf(?:inity)?
 DECIMAL_COMMAS = re.compile(
     rb"(?=.*,)(?=.*[;\t])(?:[ \r\n]*+-?\d*+(?:,\d++(?:e[-+]?\d++)?)?[ \r\n]*+(?:[;\t]|$))++", re.IGNORECASE
 )
+NUMPY_NUMBER = re.compile(r"np\.float\d+\(([^()]*)\)")  # as it stands in a list of NumPy's numbers
 MINUS = "\N{MINUS SIGN}".encode()  # which Word and PDF have in place of a hyphen
 MIN_COUNTED = 3  # rows by which a first column is known to count them
 MIN_BEND = 1e-3  # of the range of a column that does not rise evenly; one printed with 4 digits is off by 1e-4
@@ -148,7 +150,9 @@ class CsvTable(BatchTable):
             self._data = bytearray(b"\n".join(b" ".join(line.split()) for line in self._data[begin:].split(b"\n")))
             begin = 0
         self._begin, self._separator = begin, separator
-        table = self._parsed(names)
+        self._lists = self._data.find(b"[", begin) >= 0
+        table = self._spread(self._parsed(names)) if self._lists else self._parsed(names)
+        names = table.column_names
         *others, last = names
         unnamed = len(names) > 2 and (not named or not last)
         if unnamed and table[last].null_count == table.num_rows:  # behind the separator that ends each line
@@ -239,7 +243,9 @@ class CsvTable(BatchTable):
         from pyarrow import csv as reader
 
         read = reader.ReadOptions(column_names=names, block_size=BLOCK)
-        parse = reader.ParseOptions(delimiter=self._separator, ignore_empty_lines=False)
+        parse = reader.ParseOptions(
+            delimiter=self._separator, ignore_empty_lines=False, newlines_in_values=self._lists
+        )  # fmt: skip
         convert = reader.ConvertOptions(
             decimal_point=self._point, null_values=[""], true_values=[], false_values=[], timestamp_parsers=[],
             column_types=dict.fromkeys(texts, pa.string()), include_columns=list(texts) or None,
@@ -248,6 +254,27 @@ class CsvTable(BatchTable):
             return reader.read_csv(pa.BufferReader(pa.py_buffer(self._data).slice(self._begin)), read, parse, convert)
         except pa.ArrowInvalid as error:
             raise self._fault(len(names)) from error
+
+    def _spread(self, table: pa.Table) -> pa.Table:
+        """Return a table with a column for each number of the lists in its cells, as pandas writes lists and arrays."""
+        arrays, names = list[Any](), list[str]()
+        for name, column in zip(table.column_names, table.columns, strict=True):
+            cells = column.to_pylist() if str(column.type) == "string" else []
+            if not cells or not all(cell and cell[0] + cell[-1] == "[]" for cell in cells):
+                arrays, names = [*arrays, column], [*names, name]
+                continue
+            numbers = [NUMPY_NUMBER.sub(r"\1", cell)[1:-1].replace(",", " ").split() for cell in cells]
+            if any("..." in text for text in numbers):
+                raise self.source.bad(f"holds arrays with '...', as NumPy shortens them, in column '{name[:SHOWN]}'")
+            if not all(map(is_number, chain(*numbers))):
+                arrays, names = [*arrays, column], [*names, name]
+                continue
+            if len({*map(len, numbers)}) > 1:
+                raise self.source.bad(f"holds lists of different lengths in column '{name[:SHOWN]}'")
+            values = np.array(numbers, np.float64)
+            arrays += [arrow_array(np.ascontiguousarray(one), pa.float64()) for one in values.T]
+            names += [f"{name}{k}" for k in range(values.shape[1])]
+        return pa.table(arrays, names)
 
     def _fault(self, width: int) -> BadFile:
         """Return the error that explains why the lines could not be split into columns."""

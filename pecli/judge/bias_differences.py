@@ -12,6 +12,7 @@ from pecli.errors import PecliError
 from pecli.judge import biases
 from pecli.judge.description import harmless, parameter_texts
 from pecli.judge.located import located
+from pecli.judge.noise import same_numbers
 from pecli.judge.planes import EPSILON, is_large
 from pecli.judge.rows import floats
 from pecli.numbers.dtypes import GRIDS
@@ -114,9 +115,38 @@ def _causes(actual: Tabular, expected: Table, held: list[biases.Lines], compared
     if best is not None and best.candidate.trained:
         if best.candidate.notes[-1:] == (CAUSAL,) and expected.source.keys().get("mask") != "causal":
             return [Finding("mask", f"{CAUSAL}, where none was expected")]
+        if text := _placed_weights(actual, expected):
+            return [Finding("weights", text)]
+        if same_numbers(matched_views(actual, expected)):
+            return [Finding("random", "the numbers are the expected ones, at other places")]
         text = "the places that share a number are those of the expected index, and the trained numbers are others"
         return [Finding("trained", text)]
     return None
+
+
+def _placed_weights(actual: Tabular, expected: Table) -> str:
+    """Return how the expected weights stand at other heads and buckets in a bias; "" where it holds other numbers."""
+    if is_large(actual) or len(actual.arrays) != 1 or not expected.source.keys().get("weights"):
+        return ""
+    index, weights = (
+        Table(expected.source, expected.extent, expected.request._replace(form=form)).read(name)
+        for form, name in (("index", "index"), ("parameters", "weight"))
+    )
+    heads = weights.shape[1]
+    have = actual.read(actual.arrays[0].name).reshape(heads, -1)
+    buckets, first = np.unique(index, return_index=True)
+    if have.shape[1] != index.size:
+        return ""
+    own = have[:, first].T
+    others = {
+        "heads and buckets of the weights are exchanged (transposed)": weights.T,
+        "the weights were reshaped to (heads, buckets) where they should be transposed": weights.reshape(heads, -1).T,
+        "the buckets are in the reverse order": weights[::-1],
+    }
+    for text, other in others.items():
+        if other.shape == weights.shape and np.array_equal(own, other[buckets]):
+            return text
+    return "the numbers are the expected ones, of other heads or buckets" * bool(np.isin(own, weights).all())
 
 
 def _is_shifted(actual: Tabular, expected: Table) -> bool:

@@ -6,8 +6,8 @@ import math
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from functools import cache
-from itertools import islice
+from functools import cache, partial
+from itertools import islice, product
 
 import numpy as np
 
@@ -51,17 +51,7 @@ from pecli.judge.grids import CHANNELS_FIRST
 from pecli.judge.identify import HIDING, NONE, PAIRS, at_positions, identify, matched_positions
 from pecli.judge.interpolation import MAX_WEIGHTS, interpolated, resized_otherwise
 from pecli.judge.located import MAX_REST_SHARE, MAX_SINGLE, REST_OFF, VAGUE, ArrayPair, located, place
-from pecli.judge.noise import (
-    ALL,
-    MAX_SLIGHT,
-    TRAINED,
-    is_trained,
-    noise,
-    random_parts,
-    random_words,
-    same_numbers,
-    unrelated,
-)
+from pecli.judge.noise import ALL, MAX_SLIGHT, TRAINED, is_trained, noise, random_parts, random_words, unrelated
 from pecli.judge.orders import gaps, numbered, numbered_are
 from pecli.judge.planes import EPSILON, Floats, effective_dtype, is_large, rounded, unit
 from pecli.judge.positions import (
@@ -122,6 +112,9 @@ def explain(actual: Tabular, expected: Tabular, found: Comparison) -> list[Findi
         return []
     if found.arrays and not found.total.beyond and (same := _shaped(actual, expected, [])):
         return same
+    double = all(dtype == "float64" for one in found.arrays for dtype in one.dtypes)
+    if found.complete and double and found.total.max_abs < math.inf and found.total.max_ulp <= MAX_DOUBLE_ULP:
+        return [harmless("rounding alone", found.total.max_abs, found.total.max_ulp)]
     both = [table.source for table in (actual, expected) if isinstance(table, Table)]
     if len(both) == 2 and both[0].encoding != both[1].encoding:
         return [Finding("encoding", f"{both[0].short} where {both[1].short} was expected")]
@@ -182,6 +175,8 @@ def explain(actual: Tabular, expected: Tabular, found: Comparison) -> list[Findi
             similar = _alike(table, found) if not findings else None
             if similar is not None:
                 findings = _described(actual, similar, found)
+            if findings and findings[0].kind == "frequency":
+                findings = _resized(pairs, table) or findings
             findings = findings or _of_one_array(actual, table, found) or _channels_first(actual, table)
             for one in (table, similar) if not findings else ():
                 if one is not None and (rounding := phase_rounding(pairs, one, found, printed=True)) is not None:
@@ -242,8 +237,6 @@ def _of_two_files(
     findings = _described(actual, table, found) if table is not None else None
     if table is not None and not findings:
         findings = _identified(actual, table, found) or _resized(matched_views(actual, table), table)
-    if findings and findings[0].kind == "trained" and same_numbers(views):
-        findings = [Finding("random", "the numbers are the expected ones, at other places")]
     if findings:  # rounding is measured from the recipe, not from the other file, which may have the same
         stored = {one.kind for one in findings} in ({"layout"}, {"layout", "rounding"})
         findings[1:] = [one for one in findings[1:] if one.kind not in ("rounding", "channels")]
@@ -330,6 +323,8 @@ def beyond_tolerance(actual: Tabular, expected: Tabular, found: Comparison) -> l
 
 # Difference that values show whose bytes are in another order.
 MAX_SENSE = 1e30
+# Units in the last place by which float64 values differ that were computed in another order.
+MAX_DOUBLE_ULP = 16
 # Layouts of cosines and sines in two arrays.
 APART = ("split", "half", "interleaved")
 
@@ -468,8 +463,9 @@ def _channels_first(actual: Tabular, table: Table) -> list[Finding]:
     compared = compare_tables(other, table)
     findings = [] if compared.equal else explain(other, table, compared)
     text = f"{CHANNELS_FIRST}: shape {actual.arrays[0].shape} where {table.arrays[0].shape} was expected"
-    others = (one.without_option for one in findings if one.kind not in ("shape", "channels"))
-    return [Finding("channels", text), *others]
+    others = [one.without_option for one in findings if one.kind not in ("shape", "channels")]
+    is_known = bool(others) and others[0].kind not in (*VAGUE, "rounding", "type")
+    return [*others[:is_known], Finding("channels", text), *others[is_known:]]
 
 
 def _differing(actual: Tabular, expected: Tabular, found: Comparison) -> Iterator[Tabular]:
@@ -591,6 +587,10 @@ def _copied(actual: Tabular, others: Sequence[Tabular], tolerance: Tolerance) ->
     ]
 
 
+# Values of a table that may be a longer one, made shorter by interpolation, and times by which.
+MAX_SHRUNK, MAX_SHRUNK_TIMES = 1 << 18, 8
+
+
 def _size(table: Tabular) -> int:
     return sum(math.prod(array.shape) for array in table.arrays)
 
@@ -631,7 +631,8 @@ def _mistaken(actual: Tabular, table: Table) -> list[Finding]:
     for change in encoding.hook("mistakes")(keys) if of_features and encoding.declares("mistakes") else ():
         given = {key: value for key, value in {**keys, **change.keys}.items() if value is not None}
         try:
-            pairs = matched_views(actual, Table.make(Recipe.bind(encoding.name, **given), dtype="float64"))
+            other = Table(Recipe.bind(encoding.name, **given), table.extent, table.request).as_type("float64")
+            pairs = matched_views(actual, other)
             values = [[read_floats(view, 0, view.rows) for view in pair] for pair in pairs]
         except PecliError:
             continue
@@ -764,7 +765,7 @@ def _located(actual: Tabular, expected: Tabular, *, tensors: bool = False) -> li
         return [whole, *findings]
     named = list[Finding]()
     if isinstance(expected, Table):
-        named = _padded(actual, expected) or _described_printed(actual, expected)
+        named = _padded(actual, expected) or _padded_grid(pairs, expected) or _described_printed(actual, expected)
     same = all(left.plain_shape == right.plain_shape for left, right in pairs)
     if not isinstance(expected, Table) and (adapted := low_rank(pairs)):
         return [adapted, *findings]
@@ -873,31 +874,73 @@ def _padded(actual: Tabular, expected: Table) -> list[Finding]:
     return [Finding("zero", f"{numbered('column', np.arange(width, whole))} are zero"), *findings]
 
 
+def _padded_grid(pairs: Sequence[tuple[ArrayView, ArrayView]], expected: Table) -> list[Finding]:
+    """Return that the first rows and columns of a grid hold the table of a smaller one, the others padding; else []."""
+    keys, (left, right) = expected.source.keys(), pairs[0]
+    sides = [int(side) for side in keys.get("grid", "").split("x") if side]
+    if len(sides) != 2 or len(pairs) != 1 or (left.rows, left.row_size) != (math.prod(sides), right.row_size):
+        return []
+    cells = read_floats(left, 0, left.rows).reshape(*sides, -1)
+    changes = [np.flatnonzero(np.diff(edge, axis=0).any(axis=1)).max(initial=-1) for edge in (cells[:, 0], cells[0])]
+    for inner in product(*((int(last) + 1, int(last) + 2) for last in changes)):  # padding may repeat the edge or not
+        if inner == (*sides,) or min(inner) < 2:
+            continue
+        own = "x".join(map(str, inner))
+        recipe = Recipe.bind(expected.source.encoding.name, **{**keys, "grid": own})
+        smaller = Table.make(recipe, dtype="float64")
+        want = smaller.read(smaller.arrays[0].name).reshape(*inner, -1)
+        if np.abs(cells[: inner[0], : inner[1]] - want).max() <= MAX_ADDITIONAL_GAP:
+            text = f"the first {own} cells hold the table of grid={own}, the others are padding"
+            return [Finding("padding", text)]
+    return []
+
+
 def _resized(pairs: Sequence[tuple[ArrayView, ArrayView]], expected: Tabular) -> list[Finding]:
     """Return how one of two tables is the other one resized, or of a smaller grid of the expected recipe; else []."""
     if len(pairs) != 1 or max(view.rows * view.row_size for view in pairs[0]) > MAX_LONE_VALUES:
         return []
     ((left, right),), tried = pairs, list[tuple[ArrayView, ArrayView]]()
+    keys = expected.source.keys() if isinstance(expected, Table) else {}
     if left.plain_shape != right.plain_shape:
         tried += [(left, right), (right, left)]
     elif not isinstance(expected, Table) and {left.dtype, right.dtype} <= {*EPSILON}:
         y, x = (read_floats(view, 0, view.rows) for view in (left, right))
         text = resized_otherwise(y, x, max(EPSILON[left.dtype], EPSILON[right.dtype]))
         return [Finding("resized", text)] if text else []
-    elif isinstance(expected, Table) and (keys := expected.source.keys()).get("grid", "").count("x") == 1:
+    elif isinstance(expected, Table) and keys.get("grid", "").count("x") == 1:
         for side in range(2, min(2 * math.isqrt(left.rows), math.isqrt(MAX_WEIGHTS // left.rows) + 1)):
             recipe = Recipe.bind(expected.source.encoding.name, **{**keys, "grid": f"{side}x{side}"})
             smaller = Table.make(recipe, dtype="float64")
             tried.append((left, view_of(smaller, smaller.arrays[0])))
+    elif isinstance(expected, Table) and expected.positions.is_range and MAX_SHRUNK >= left.rows * left.row_size > left.row_size:
+        tried += ((left, view_of(longer, longer.arrays[0])) for longer in _longer(left, expected))
     for pair in tried:
         have, want = (read_floats(view, 0, view.rows) for view in pair)
         if have.shape[1] != want.shape[1] or next(interpolated(want, have), None) is None:
             continue
         first, *more = located([pair])
         if first.kind == "resized":
-            whose = {(left, right): "the expected", (right, left): "in the expected table, this file's"}.get(pair, "a")
+            whose = {(left, right): "the expected", (right, left): "in the expected table, this file's"}.get(
+                pair, "a" if "grid" in keys else "the recipe's first"
+            )
             return [first._replace(text=first.text.replace("the expected", whose, 1)), *more]
     return []
+
+
+def _longer(view: ArrayView, expected: Table) -> Iterator[Table]:
+    """Yield the longer tables of a recipe whose last row may be near an array's last row, when made as short."""
+    (start, step), count = expected.positions.part(0, 2), MAX_SHRUNK_TIMES * view.rows
+    layout = expected.request.layout if expected.source.encoding.family is Family.ROTARY else None
+    own = partial(Table.make, expected.source, start=start, step=step - start, layout=layout)
+    try:
+        rows = own(length=count, dtype="float64").read(expected.arrays[0].name).reshape(count, -1)
+    except PecliError:  # of a number of points
+        return
+    slow = np.argsort(np.abs(np.diff(rows, axis=0)).max(axis=0))[: max(2, view.row_size // 2)]
+    gaps = np.abs(rows[:, slow] - read_floats(view, view.rows - 1, view.rows)[:, slow]).max(axis=1)
+    last = int(gaps.argmin())
+    for length in range(max(view.rows, last) + 1, last + MAX_SHRUNK_TIMES):
+        yield own(length=length, dtype="float64")
 
 
 def _renamed(actual: Tabular, expected: Table) -> list[Finding]:

@@ -251,8 +251,8 @@ def _words(key: str, have: str, want: str, actual: Mapping[str, str]) -> str:
         have, want = ("in row-major order" if n in ("", "1") else f"in blocks of {n} x {n}" for n in (have, want))
     if key == "halves":
         have, want = ("all together" if word in ("", "whole") else "axis by axis" for word in (have, want))
-    if key == "max-resolution":
-        have, want = (word or "the grid's side" for word in (have, want))
+    if key in ("max-resolution", "coordinate-scale"):
+        have, want = (word or {"max-resolution": "the grid's side"}.get(key, "2 pi") for word in (have, want))
     if key not in SENTENCES:
         over = next((over for times, over in WIDTHS.items() if key == "base" and _is_power(have, want, times)), "")
         return parameter_text(key, have, want) + over

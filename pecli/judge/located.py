@@ -700,10 +700,12 @@ def _coarser(y: Floats, x: Floats, near: float, stored: str) -> Changes:
         if EPSILON[narrow] > EPSILON[stored] and np.array_equal(rounded(y, narrow), y):
             yield RowChange("cast", f"{{}} are rounded to {narrow}", partial(rounded, kind=narrow))
             yield RowChange("cast", f"{{}} are cut to {narrow} instead of rounded", partial(truncated, kind=narrow))
-    for levels in (127, 128, 255):
-        if (np.abs(np.rint(y * levels) / levels - y) <= near).all():
+    for levels, over in ((127, 127), (128, 128), (255, 255), (127, 128), (128, 127)):
+        if (np.abs(np.rint(y * over) / over - y) <= near).all():
             text = f"{{}} are quantised to int8, in steps of 1/{levels}"
-            yield RowChange("cast", text, np.positive, half=0.5 / levels)
+            text += f", and multiplied back by 1/{over}" * (levels != over)
+            top = 127 / 128 if levels == 128 and y.max() < 1 else math.inf  # 128, which int8 lacks, is cut to 127
+            yield RowChange("cast", text, partial(_scaled_and_cut, levels / over, top), half=0.5 / over)
     for kind, other in (("float16", "bfloat16"), ("bfloat16", "float16")):
         if np.array_equal(rounded(y, kind), y):
             text, half = f"{{}} are {other} whose bits were read as {kind}", 2 * EPSILON[kind] * float(np.abs(y).max())
@@ -711,6 +713,10 @@ def _coarser(y: Floats, x: Floats, near: float, stored: str) -> Changes:
     if stored not in ("", "bfloat16"):
         text = f"the bytes of {{}} are swapped: the file has the other byte order ({stored})"
         yield RowChange("bytes", text, lambda v: v.astype(stored).byteswap().astype(np.float64))
+
+
+def _scaled_and_cut(factor: float, top: float, values: Floats) -> Floats:
+    return np.minimum(values * factor, top)
 
 
 def _nearer_zero(by: float, values: Floats) -> Floats:

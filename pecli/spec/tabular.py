@@ -21,6 +21,7 @@ from pecli.numbers.dtypes import ITEM_BYTES, storage
 
 LARGEST_ROW = 16 << 20  # a row of more bytes than this is read value by value
 LEADS = (("position",), ("head", "query"), ("head", "distance"), ("head",))  # axes that number rows, where named
+NAMELESS = "first column, without a name (such as a data frame's index),"
 BLOCK_BYTES = 4 << 20  # large enough that NumPy's calls dominate Python's, small enough to stay in the caches
 
 
@@ -118,7 +119,7 @@ class Tabular(ABC):
     @property
     def label_words(self) -> list[str]:
         """Return what is said of each column that labels the rows."""
-        columns = (f"column '{name}'" if name else "first column, without a name," for name in self.row_labels)
+        columns = (f"column '{name}'" if name else NAMELESS for name in self.row_labels)
         return [f"the {column} labels the rows and was left out" for column in columns]
 
     @property

@@ -1,6 +1,7 @@
 """What two more users met, an engineer who ports models and a data scientist: a wrong sentence or a silence each."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -162,8 +163,8 @@ def test_a_series_is_no_other_one(ask):
     )
     np.save("pooled.npy", (table[::2] + table[1::2]) / 2)
     np.save("half.npy", table[:100])
-    answer = ask("compare", "pooled.npy", "half.npy").says("different: every frequency is 2 times the expected one")
-    answer.never("another series")
+    answer = ask("compare", "pooled.npy", "half.npy").never("another series")
+    answer.says("different: the recipe's first 200 rows were resized to 100 by linear interpolation")
 
 
 def test_a_narrow_type_is_told_though_the_other_was_rounded_too(ask):
@@ -296,3 +297,126 @@ def test_float32_features_of_given_points_are_harmless(ask):
     ask("compare", "f.npy", recipe).ends(1).says("different, but harmless: rounding of float32 phases")
     np.save("g.npy", np.concatenate([np.sin(1.01 * phases), np.cos(1.01 * phases)], axis=1))
     ask("compare", "g.npy", recipe).ends(1).never("harmless")
+
+
+def test_weights_at_other_heads_and_buckets_are_told(ask):
+    weights = np.random.default_rng(0).normal(size=(32, 32)).astype("float32")
+    np.save("w.npy", weights)
+    index = pecli.table("t5", length=40, form="index")["index"]
+    others = {
+        "heads and buckets of the weights are exchanged (transposed)": weights.T,
+        "the buckets are in the reverse order": weights[::-1],
+        "the numbers are the expected ones, of other heads or buckets": np.roll(weights, 1, axis=0),
+    }
+    for text, other in others.items():
+        np.save("t.npy", other[index].transpose(2, 0, 1))
+        ask("compare", "t.npy", "t5:heads=32,weights=w.npy,len=40").ends(1).says(f"different: {text}")
+    np.save("w.npy", weights[:, :8])
+    np.save("t.npy", weights[:, :8].reshape(8, 32).T[index].transpose(2, 0, 1))
+    said = "different: the weights were reshaped to (heads, buckets) where they should be transposed"
+    ask("compare", "t.npy", "t5:heads=8,weights=w.npy,len=40").says(said)
+
+
+def test_a_padded_grid_is_told(ask):
+    table = np.zeros((12, 16, 64), "float32")
+    table[:10, :13] = pecli.table("detr:dim=64,grid=10x13,normalize=true")["pe"].reshape(10, 13, 64)
+    table[:10, 13:] = table[:10, 12:13]
+    table[10:] = table[9:10]
+    np.save("pos.npy", table.transpose(2, 0, 1)[None])
+    answer = ask("compare", "pos.npy", "detr:dim=64,grid=12x16,normalize=true").ends(1)
+    answer.says("different: the first 10x13 cells hold the table of grid=10x13, the others are padding")
+    answer.says("the channels come before the grid")
+
+
+@pytest.mark.parametrize(("levels", "over"), [(127, 127), (127, 128), (128, 128)])
+def test_int8_with_another_scale_is_told(ask, levels, over):
+    angles = np.arange(512)[:, None] * frequencies(128, 1e6)
+    parts = {"cos": np.cos(angles), "sin": np.sin(angles)}
+    np.savez("t.npz", **{k: (np.clip(np.rint(v * levels), -128, 127) / over).astype("f") for k, v in parts.items()})
+    back = f", and multiplied back by 1/{over}" * (levels != over)
+    said = f"different: all values are quantised to int8, in steps of 1/{levels}{back}"
+    ask("compare", "t.npz", "rope:dim=128,base=1000000").ends(1).says(said)
+
+
+@pytest.mark.parametrize(("size", "ratio"), [(256, 2), (171, 512 / 171)])
+def test_a_longer_table_that_was_shortened_is_told(ask, size, ratio):
+    table = pecli.table("sinusoidal:dim=64", length=512)["pe"]
+    at = (np.arange(size) + 0.5) * ratio - 0.5
+    low = np.floor(at).astype(int)
+    share = (at - low)[:, None]
+    np.save("t.npy", ((1 - share) * table[low] + share * table[np.minimum(low + 1, 511)]).astype("float32"))
+    answer = ask("compare", "t.npy", "sinusoidal:dim=64").ends(1)
+    answer.says(f"different: the recipe's first 512 rows were resized to {size} by linear interpolation")
+
+
+def test_normalised_coordinates_of_another_scale_are_told(ask):
+    def half(count, temperature, scale):
+        turns = np.arange(1, count + 1)[:, None] / (count + 1e-6) * scale / temperature ** (np.arange(16) / 16)
+        return np.stack([np.sin(turns), np.cos(turns)], axis=-1).reshape(count, 32)
+
+    for scale, temperature in ((1, 10000), (1, 20), (100, 10000)):
+        y, x = (half(count, temperature, scale) for count in (12, 16))
+        both = np.concatenate([np.repeat(y, 16, axis=0), np.tile(x, (12, 1))], axis=1)
+        np.save("pos.npy", both.astype("float32"))
+        answer = ask("compare", "pos.npy", "detr:dim=64,grid=12x16,normalize=true").ends(1)
+        if scale == 1:
+            answer.says("coordinate-scale 1 where 2 pi was expected")
+        if temperature == 20:
+            answer.says("different: temperature 20 where 10000 was expected")
+
+
+def test_other_coordinates_of_a_given_matrix_are_told(ask):
+    matrix = np.random.default_rng(0).normal(size=(16, 2))
+    np.save("B.npy", matrix)
+    y, x = np.meshgrid(np.arange(12) / 12, np.arange(12) / 12, indexing="ij")
+    turns = 2 * np.pi * (2 * np.stack([x, y], axis=-1).reshape(-1, 2) - 1) @ matrix.T
+    np.save("f.npy", np.concatenate([np.sin(turns), np.cos(turns)], axis=1).astype("float32"))
+    answer = ask("compare", "f.npy", "fourier:dim=32,matrix=B.npy,grid=12x12,coordinates=centres")
+    answer.says("different: coordinates are those of the cells' corners, not of their centres")
+    np.save("B.npy", matrix[:, :1])
+    phases = np.log(np.arange(1, 101))[:, None] * matrix[:, 0]
+    np.save("f.npy", np.concatenate([np.sin(phases), np.cos(phases)], axis=1).astype("float32"))
+    answer = ask("compare", "f.npy", "fourier:dim=32,matrix=B.npy,log=true,start=1")
+    answer.says("different: the factor 2 pi is missing")
+
+
+def test_entries_of_the_class_token_in_another_order_are_told(ask):
+    index = pecli.table("window:grid=6x6,cls=true", form="index")["index"]
+    other = index.copy()
+    other[0, 1:], other[1:, 0] = 122, 121
+    np.save("index.npy", other)
+    answer = ask("compare", "index.npy", "window:grid=6x6,cls=true,form=index").ends(1)
+    answer.says("different: the class token's entries are T - 2 to patches, T - 3 from patches and T - 1 to itself")
+    other[0, 1:] = other[1:, 0] = 121
+    np.save("index.npy", other)
+    ask("compare", "index.npy", "window:grid=6x6,cls=true,form=index").never("int8")
+
+
+def test_a_data_frames_index_is_told_first(ask):
+    rows = pecli.table("sinusoidal:dim=16", length=50, dtype="float64")["pe"] * (1 + 1e-15)
+    lines = [
+        ",".join(["", *map(str, range(16))]),
+        *(",".join([str(k), *map(repr, r)]) for k, r in enumerate(rows.tolist())),
+    ]
+    Path("t.csv").write_text("\n".join(lines) + "\n")
+    answer = ask("compare", "t.csv", "sinusoidal:dim=16")
+    answer.says("the first column, without a name (such as a data frame's index), labels the rows and was left out")
+
+
+def test_lists_in_the_cells_of_a_csv_are_read(ask):
+    rows = pecli.table("sinusoidal:dim=12", length=50, dtype="float64")["pe"]
+    texts = {
+        "lists": [str(row.tolist()) for row in rows],
+        "numbers": ["[" + ", ".join(f"np.float64({value!r})" for value in row.tolist()) + "]" for row in rows],
+        "arrays": [np.array2string(row, precision=8) for row in rows],
+    }
+    for name, cells in texts.items():
+        lines = ["pos,pe", *(f'{k},"{cell}"' for k, cell in enumerate(cells))]
+        Path(f"{name}.csv").write_text("\n".join(lines) + "\n")
+        ask("identify", f"{name}.csv").says("sinusoidal:dim=12")
+    Path("short.csv").write_text('pos,pe\n0,"[0. 1. ... 0. 1.]"\n1,"[0.8 0.5 ... 0. 1.]"\n')
+    ask("identify", "short.csv").ends(2).says("holds arrays with '...', as NumPy shortens them, in column 'pe'")
+    Path("uneven.csv").write_text('pos,pe\n0,"[0.5, 1.5]"\n1,"[0.5]"\n')
+    ask("identify", "uneven.csv").ends(2).says("lists of different lengths in column 'pe'")
+    Path("note.csv").write_text("pos,x,note\n0,0.5,[draft]\n1,0.25,[draft]\n")
+    ask("inspect", "note.csv").ends(0).says("x 2 float64")

@@ -263,12 +263,19 @@ def mistakes(keys: Mapping[str, str]) -> Iterator[Change]:
             yield Change("factor", text, {scale: numbers})
     sides = [int(side) for side in keys.get("grid", "1").split("x")]
     if keys["coordinates"] == "centres" and 1 < prod(sides) <= MAX_CELLS:
-        cells = product(*([CONTEXT.divide(2 * k + 1, 2 * side) for k in range(side)] for side in sides))
         order = -1 if keys.get("axis-order", "xy") == "xy" else 1
-        listed = _listed(x for cell in cells for x in cell[::order])
-        given = {"coordinates": "given", "grid": None, "axis-order": None, "points": listed}
-        text = "coordinates lie in 0 .. 1 where -1 .. 1 was expected: x for 2 x - 1"
-        yield Change("points", text, {**given, "point-axes": str(len(sides))})
+        given = {"coordinates": "given", "grid": None, "axis-order": None, "point-axes": str(len(sides))}
+        of_cells: dict[str, Callable[[int, int], Decimal]] = {
+            "coordinates lie in 0 .. 1 where -1 .. 1 was expected: x for 2 x - 1": (
+                lambda k, n: CONTEXT.divide(2 * k + 1, 2 * n)
+            ),
+            "coordinates are those of the cells' corners, not of their centres: half a cell is missing": (
+                lambda k, n: CONTEXT.divide(2 * k - n, n)
+            ),
+        }
+        for text, coordinate in of_cells.items():
+            cells = product(*([coordinate(k, n) for k in range(n)] for n in sides))
+            yield Change("points", text, {**given, "points": _listed(x for cell in cells for x in cell[::order])})
     if "points" not in keys:
         return
     points = _numbers(keys["points"])

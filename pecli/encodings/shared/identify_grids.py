@@ -161,8 +161,18 @@ def detr(axes: Axes) -> Iterator[Named]:
         whole = {a: 2 * np.pi / (sides[side] + 1e-6) for side, a in by_side.items()}
         plain: Coordinates = {}, dict.fromkeys(whole, 1.0), 0.0
         normal = {"normalize": "true", **({} if ones else {"center": "true"})}
-        options = [*([plain] if ones else []), (normal, whole, 0.5 * len(normal))]
+        options = [*([plain] if ones else []), (normal, whole, 0.5 * len(normal)), *_scaled(axes, whole, normal)]
         yield from by_base(axes, exponents, options, keys, name="temperature")
+
+
+def _scaled(axes: Axes, whole: Mapping[int, float], normal: Mapping[str, str]) -> Iterator[Coordinates]:
+    """Yield the scale of normalised coordinates, measured on the first pair of each axis, whose frequency is 1."""
+    scales = [axes.axes[a].pairs.steps[0] * 2 * np.pi / step for a, step in whole.items()]
+    slack = max(axes.axes[a].pairs.slack(axes.axes[a].pairs.steps)[0] * 2 * np.pi / step for a, step in whole.items())
+    scale = shortest(max(scales) - slack, min(scales) + slack) if slack < 0.1 * min(scales) else Decimal(0)
+    if scale > 0 and digits(scale) <= MAX_SCALE_DIGITS:
+        steps = {a: step * float(scale) / (2 * np.pi) for a, step in whole.items()}
+        yield {**normal, "coordinate-scale": number_text(scale)}, steps, digits(scale) + 1.0
 
 
 def features(

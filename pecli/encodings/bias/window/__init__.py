@@ -41,7 +41,7 @@ def effect(recipe: Recipe) -> Effect:
     work=Work(kernel="(prod(grid) * 4 - sum(grid) * 2 + 1) * heads"),
     example="window:grid=3x4,heads=2",
     place=7,
-    hooks={"identify": ".identify:identify", "apply": effect},
+    hooks={"identify": ".identify:identify", "mistakes": ".identify:mistakes", "apply": effect},
     presets=(conventions("bias", "window"),),
 )  # fmt: skip
 def window(

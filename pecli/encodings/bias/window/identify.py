@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from functools import partial
+from itertools import permutations
 
 import numpy as np
 
 from pecli.encodings.shared.deferred import Floats, Integers
+from pecli.spec.hooks import Change
 from pecli.spec.profiles import Candidate, Profile
 
 MAX_TOKENS = 1 << 12
@@ -55,6 +58,24 @@ def offsets(height: int, width: int, queries: range, *, cls: bool = False) -> In
         found[some < 0], found[:, 0] = count, count + 1
         found[some < 0, 0] = count + 2
     return found
+
+
+def mistakes(keys: Mapping[str, str]) -> Iterator[Change]:
+    """Yield other orders of the class token's three entries: to patches, from patches, to itself."""
+    height, width = map(int, keys["grid"].split("x"))
+    count = (2 * height - 1) * (2 * width - 1)
+    for order in permutations(range(3)) if keys.get("cls") == "true" else ():
+        to, of, own = (f"T - {3 - entry}" for entry in order)
+        text = f"the class token's entries are {to} to patches, {of} from patches and {own} to itself"
+        yield Change(
+            "cls", f"{text}, where T - 3, T - 2 and T - 1 were expected", values=partial(_ordered, count, order)
+        )
+
+
+def _ordered(count: int, order: tuple[int, ...], name: str, values: Floats, _first: int) -> Floats:
+    """Return an index with the class token's entries, those from `count` on, in another order."""
+    own = np.maximum(values - count, 0).astype(int)
+    return np.where(values >= count, count + np.array(order)[own], values) if name == "index" else values
 
 
 def _follows(head: Floats, entries: Integers) -> bool:
