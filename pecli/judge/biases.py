@@ -185,6 +185,26 @@ def with_infinite_masks(table: Tabular) -> tuple[Tabular, str]:
     return (InMemory(made), " and ".join(dict.fromkeys(texts))) if texts else (table, "")
 
 
+def shown_pairs(table: Tabular) -> tuple[Tabular, str]:
+    """Return which pairs a mask shows, as true and false, and how it is written; "" where a table is no mask."""
+    values = table.read(table.arrays[0].name) if len(table.arrays) == 1 else np.zeros(0)
+    kind = table.arrays[0].dtype if values.size else ""
+    numbers = np.unique(floats(values, kind) if kind in GRIDS else values)[:3].tolist()
+    if kind == "bool" or numbers == [0, 1]:
+        shown, text = values.astype(bool), "true (seen) and false" if kind == "bool" else "1 (seen) and 0"
+    elif kind in GRIDS and len(numbers) == 2 and numbers[1] == 0 and numbers[0] <= -MASK_GAP:
+        shown, text = values == 0, f"0 and {numbers[0]:g}"
+    else:
+        return table, ""
+    return InMemory({table.arrays[0].name: shown}), text
+
+
+def rows_without_keys(table: Tabular) -> int:
+    """Return how many rows of a table hold minus infinity alone."""
+    hidden = (floats(table.read(a.name), a.dtype) == -np.inf for a in table.arrays if a.dtype in GRIDS and a.shape)
+    return max((int(one.all(axis=-1).sum()) for one in hidden), default=0)
+
+
 def lacking_masks(*tables: Tabular) -> list[bool]:
     """Return of each table whether it has no minus infinity."""
     return [not any((floats(table.read(a.name), a.dtype) == -np.inf).any() for a in table.arrays) for table in tables]
@@ -441,6 +461,20 @@ def _ramp(values: Floats, lines: Lines) -> str:
     return text + (": positions, not an encoding of them" if lines.integral and step == 1 else "")
 
 
+FIRST_KEYS = ", the queries counted as the first of the keys"
+
+
+def mask_name(shown: Tabular) -> str:
+    """Return which pairs a mask shows, by name; "" of others than a matrix, or of a pattern without a name."""
+    on = shown.read(shown.arrays[0].name)
+    on = on.reshape(on.shape[-2:]) if on.size == math.prod(on.shape[-2:]) and on.ndim > 1 else on
+    if on.ndim != 2 or max(on.shape) > MAX_SIDE:
+        return ""
+    last = np.arange(on.shape[1]) - np.arange(on.shape[0])[:, None] - (on.shape[1] - on.shape[0])
+    both = ((_shape_of(on, last), ""), (_shape_of(on, last + on.shape[1] - on.shape[0]), FIRST_KEYS))
+    return next((name + how for name, how in both if name), "")
+
+
 def _mask_pattern(lines: Lines, value: float, low: str, high: str) -> str:
     """Return which pairs have the second value."""
     queries, keys = (1, *lines.shape)[-2:]
@@ -452,10 +486,10 @@ def _mask_pattern(lines: Lines, value: float, low: str, high: str) -> str:
     if (on == on[:1]).all():
         return f"{high} at {int(on[0].sum())} of {keys} keys, the same for every query"
     last = np.arange(keys) - np.arange(queries)[:, None] - (keys - queries)
-    for distance in (last, last + keys - queries):
-        for chosen, label in ((on, high), (~on, low)):
+    for chosen, label in ((on, high), (~on, low)):
+        for distance, how in ((last, ""), (last + keys - queries, FIRST_KEYS)):
             if (shape := _shape_of(chosen, distance)) and not (label == "-inf" and "causal" in shape):
-                return f"{label} {shape}"
+                return f"{label} {shape}{how}"
     return f"{high} {visible(on, last)}"
 
 
@@ -484,6 +518,22 @@ def _shape_of(on: NDArray[np.bool_], distance: NDArray[np.int64]) -> str:
         <= back,
         f"where the key is at {most} the query": (distance <= after) & (2 * abs(after) < len(on)),
     }
+    key, sees = np.arange(on.shape[1]), distance <= 0
+    first, recent = (int(np.cumprod(row).sum()) for row in (on[-1], on[-1][::-1]))  # of the last query
+    prefix = int(np.cumprod(on[0]).sum())
+    apart = np.concatenate([[False], ~on.diagonal(-1)]) if on.shape[0] == on.shape[1] else np.zeros(0, bool)
+    if 0 < apart.sum() < len(apart) - 1:
+        document = np.cumsum(apart)
+        same, many = document[:, None] == document, f"within {document[-1] + 1} packed documents"
+        patterns |= {f"{many}, where the key is not after the query (causal)": same & sees, many: same}
+    if 1 < prefix < on.shape[1]:
+        text = f"where the key is not after the query, or is one of the first {prefix} (a prefix)"
+        patterns[text] = sees | (key < prefix)
+    if first and recent and first + recent < on.shape[1]:
+        text = f"at the first {first} key{'s' * (first > 1)} and at 0 to {recent - 1} keys before the query"
+        patterns[f"{text} (a causal sliding window of {recent} with attention sinks)"] = sees & (
+            (key < first) | (distance > -recent)
+        )
     name, part, gone = _equal_to(on, patterns), size >= 0, list[str]()
     for word, axis in (("key", 0), ("query", 1)) if not name and on.sum() > 1 else ():
         side = on.any(axis=axis, keepdims=True)

@@ -154,7 +154,8 @@ def _reasons(table: Tabular, found: Identification) -> Iterator[str]:
         return
     said, is_near = "", found.nearly >= MIN_EXPLAINED_NEAREST
     nearest = found.nearest if is_near else None if is_cube(table) else _recipe_of_half(table)
-    for recipe in dict.fromkeys((re.sub(",start=[^,]+", "", nearest), nearest)) if nearest else ():
+    from_zero = re.sub(",start=[^,]+", "", nearest or "")  # rows that fall begin at the last position
+    for recipe in dict.fromkeys((nearest if ",step=-" in nearest else from_zero, nearest)) if nearest else ():
         findings = explained(table, table_like(read_source(recipe), table))
         if (is_near and recipe == nearest) or not any(one.kind in ("place", "rest") for one in findings):
             said = recipe

@@ -247,7 +247,7 @@ def _each_alone(group: tuple[Plane, ...], want: Expected) -> list[Finding] | Non
             own, other = sorted(PARTS.values(), reverse=kinds[0] == "sin")
             label = labels[kinds[0] == "cos"]
             text = f"{label} {'hold' if label.endswith('ines') else 'holds'} the {own} where the {other} were expected"
-            return [Finding("exchanged", text)]
+            return [Finding("exchanged", text), *(_positions(names[0], want) if names[0] else ())]
         named = {label: name for label, name in zip(labels, names, strict=True) if name}
         if kinds == list(PARTS) and (found := _by_parts(named, want, change)):
             return found
@@ -734,8 +734,10 @@ def _rounding(name: waves.WaveName, want: Expected, total: Tally, found: Compari
         twice = name.measured.reading.layout.removeprefix("angles-").replace("half", "half-split")
         yield Finding("layout", f"each angle stands in two columns ({twice}) where one was expected")
     elif name.measured.reading.is_angles and want.named.table.get("layout") != "angles":
-        how = f"{name.way.name} rounding, at most {limit(total.residual, 2)}"
-        yield Finding("rounding", f"the file holds the angles of the expected table: {how}")
+        how = f": {name.way.name} rounding, at most {limit(total.residual, 2)}"
+        if kind in waves.LOW_TYPES:
+            how = f", rounded to {kind}: by up to {limit(total.residual, 2)} radians"
+        yield Finding("rounding", f"the file holds the angles of the expected table{how}")
     elif is_rounding(largest, total.residual):
         words = {"exact": "rounding", "float64": "float64 rounding", "float32": "rounding of float32 phases"}
         yield harmless(words[name.way.name], largest, figures.max_ulp)

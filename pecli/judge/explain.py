@@ -26,7 +26,14 @@ from pecli.judge.arrangements import (
     without_numbers,
 )
 from pecli.judge.bias_differences import bias_differences
-from pecli.judge.biases import lacking_masks, with_infinite_masks, with_one_mask
+from pecli.judge.biases import (
+    lacking_masks,
+    mask_name,
+    rows_without_keys,
+    shown_pairs,
+    with_infinite_masks,
+    with_one_mask,
+)
 from pecli.judge.cycles import cycle_differences, cyclic
 from pecli.judge.description import COPIES, ORTHONORMAL, STILL, Identification, harmless, is_orthonormal, is_still
 from pecli.judge.difference import (
@@ -175,6 +182,8 @@ def explain(actual: Tabular, expected: Tabular, found: Comparison) -> list[Findi
             similar = _alike(table, found) if not findings else None
             if similar is not None:
                 findings = _described(actual, similar, found)
+            if findings and findings[0].kind == "type":
+                findings = _cut(findings, pairs)
             if findings and findings[0].kind == "frequency":
                 findings = _resized(pairs, table) or findings
             findings = findings or _of_one_array(actual, table, found) or _channels_first(actual, table)
@@ -192,11 +201,21 @@ def _masked(actual: Tabular, expected: Tabular) -> list[Finding]:
     """
     if isinstance(expected, Table) or is_large(actual) or is_large(expected):
         return []
+    (shown, one), (meant, another) = (shown_pairs(table) for table in (actual, expected))
+    if one and another and ("and -" in one) != ("and -" in another):  # added to the logits, or not
+        found = compare_tables(shown, meant)
+        text = f"the mask holds {one} where {another} were expected" + ": the same pairs are masked" * found.equal
+        return [Finding("mask", text), *([] if found.equal else explain(shown, meant, found))]
+    names = [mask_name(table) if one and another else "" for table in (shown, meant)]
+    if all(names) and names[0] != names[1]:
+        return [Finding("mask", f"pairs are seen {names[0]}; expected: {names[1]}")]
     sides = [with_infinite_masks(table) for table in (actual, expected)]
     if not any(words for _, words in sides):
         return []
     (have, own), (want, other) = sides
     text = f"masked pairs hold {own or '-inf'} where {other or '-inf'} was expected: equal after a softmax"
+    if rows := rows_without_keys(want):
+        text += f", but for {rows} row{'s' * (rows > 1)} where all keys are masked" + " (-inf gives NaN)" * (not other)
     missing = lacking_masks(have, want)
     if any(missing):
         text = f"the mask of {other} is missing" if missing[0] else f"a mask of {own} where none was expected"
@@ -239,7 +258,8 @@ def _of_two_files(
         findings = _identified(actual, table, found) or _resized(matched_views(actual, table), table)
     if findings:  # rounding is measured from the recipe, not from the other file, which may have the same
         stored = {one.kind for one in findings} in ({"layout"}, {"layout", "rounding"})
-        findings[1:] = [one for one in findings[1:] if one.kind not in ("rounding", "channels")]
+        of_shape = ("rounding", "channels") if unlike else ("rounding", "channels", "layout")
+        findings[1:] = [one for one in findings[1:] if one.kind not in of_shape]
         findings += [Finding("rounding", "otherwise they are the same table, within rounding")] * stored
         if unlike and {one.kind for one in findings} == {"rounding"}:
             where = ": its channels come before the grid" * (CHANNELS_FIRST in named.notes)
@@ -325,20 +345,25 @@ def beyond_tolerance(actual: Tabular, expected: Tabular, found: Comparison) -> l
 MAX_SENSE = 1e30
 # Units in the last place by which float64 values differ that were computed in another order.
 MAX_DOUBLE_ULP = 16
+# Rows that show whether values were cut, and the share of them that may be farther from zero.
+CUT_ROWS, MAX_FARTHER = 1 << 10, 0.02
 # Layouts of cosines and sines in two arrays.
 APART = ("split", "half", "interleaved")
 
 
 def _as_bits(actual: Tabular, expected: Tabular, *, swapped: bool = False) -> list[Finding]:
     """Return that bytes were read as another type, or swapped alone, and how the others differ; else []."""
+    least = list[Finding]()
     for text, other in as_other_types(actual):
         views = matched_views(other, expected) if text == SWAPPED or not swapped else []
         if not views or any(left.plain_shape != right.plain_shape for left, right in views):
             continue
-        findings = _explained(other, expected)
-        if not {one.kind for one in findings} & {"place", "bytes", *OTHER}:
-            return [Finding("bytes", text), *(one.without_option for one in findings if one.kind != "type")]
-    return []
+        others = [one for one in _explained(other, expected) if one.kind != "type"]
+        if {one.kind for one in others} & {"place", "bytes", *OTHER}:
+            continue
+        if not least or {one.kind for one in others} <= {"rounding"}:  # bits of another type may look alike
+            least = [Finding("bytes", text), *(one.without_option for one in others)]
+    return least
 
 
 def _alike(table: Table, found: Comparison) -> Table | None:
@@ -453,6 +478,16 @@ def _exchanged_sides(actual: Tabular, table: Table) -> list[Finding]:
         return []
     text = "height and width are exchanged: the map is {1} x {0} where {0} x {1} was expected".format(*grid)
     return [Finding("axes", text), *(one.without_option for one in findings)]
+
+
+def _cut(findings: list[Finding], pairs: Sequence[tuple[ArrayView, ArrayView]]) -> list[Finding]:
+    """Return findings on a narrower type, where no rounding gives numbers as near to zero."""
+    both = [[np.abs(read_floats(view, 0, min(view.rows, CUT_ROWS))) for view in pair] for pair in pairs]
+    farther = [(y > x)[y != x].mean() for y, x in both if y.shape == x.shape and (y != x).any()]
+    if not farther or max(farther) > MAX_FARTHER:  # of rounded ones half are farther from zero
+        return findings
+    text = findings[0].text.replace(" rounded to ", " cut instead of rounded to ", 1)
+    return [findings[0]._replace(text=text), *findings[1:]]
 
 
 def _channels_first(actual: Tabular, table: Table) -> list[Finding]:
@@ -679,6 +714,8 @@ def _frequencies(actual: Tabular, table: Table, found: Comparison) -> list[Findi
     if kind in LOW_TYPES and np.array_equal(values, rounded(want, kind)):
         return [Finding("frequency", f"the frequencies were rounded to {kind}")]
     if found.total.max_ulp <= MAX_POWER_ULP and np.allclose(values, want, MAX_POWER_GAP, 0):
+        if kind in LOW_TYPES:
+            return [Finding("frequency", f"the frequencies were computed in {kind}")]
         return [harmless("rounding alone", found.total.max_abs, found.total.max_ulp)]
     if added := added_to_all(values, want, kind):
         return [added]
@@ -912,7 +949,7 @@ def _resized(pairs: Sequence[tuple[ArrayView, ArrayView]], expected: Tabular) ->
             recipe = Recipe.bind(expected.source.encoding.name, **{**keys, "grid": f"{side}x{side}"})
             smaller = Table.make(recipe, dtype="float64")
             tried.append((left, view_of(smaller, smaller.arrays[0])))
-    elif isinstance(expected, Table) and expected.positions.is_range and MAX_SHRUNK >= left.rows * left.row_size > left.row_size:
+    elif isinstance(expected, Table) and isinstance(expected.plan, Waves) and expected.positions.is_range:
         tried += ((left, view_of(longer, longer.arrays[0])) for longer in _longer(left, expected))
     for pair in tried:
         have, want = (read_floats(view, 0, view.rows) for view in pair)
@@ -929,6 +966,8 @@ def _resized(pairs: Sequence[tuple[ArrayView, ArrayView]], expected: Tabular) ->
 
 def _longer(view: ArrayView, expected: Table) -> Iterator[Table]:
     """Yield the longer tables of a recipe whose last row may be near an array's last row, when made as short."""
+    if not 1 < view.rows <= MAX_SHRUNK // view.row_size:
+        return
     (start, step), count = expected.positions.part(0, 2), MAX_SHRUNK_TIMES * view.rows
     layout = expected.request.layout if expected.source.encoding.family is Family.ROTARY else None
     own = partial(Table.make, expected.source, start=start, step=step - start, layout=layout)

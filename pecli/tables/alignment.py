@@ -30,7 +30,7 @@ from pecli.tables.parts import component_names, components_of
 from pecli.tables.request import FREQUENCIES, NAME, companion_name
 from pecli.tables.sources import NamedSource, read_source
 from pecli.tables.table import Table, rows_of
-from pecli.tables.views import LOOK_ROWS, copies_of, is_regrouped, pair_views, row_gap, same_layout
+from pecli.tables.views import LOOK_ROWS, ArrayView, copies_of, is_regrouped, pair_views, row_gap, same_layout
 
 if TYPE_CHECKING:
     from pecli.formats.arrow import BatchTable
@@ -154,7 +154,16 @@ def _nearest(source: NamedSource, other: Tabular, kind: dict[str, str]) -> tuple
     if made.request.layout not in SIDE_BY_SIDE:
         return best, made
     orders = [(m, t) for m, t in candidates if m[:3] == best[:3] and t.request.layout in SIDE_BY_SIDE]
-    return min(orders, key=lambda one: sum(row_gap(*pair, 1) for pair in pair_views(one[1], other)[0]))
+    return min(orders, key=lambda one: sum(_first_row_gap(*pair) for pair in pair_views(one[1], other)[0]))
+
+
+def _first_row_gap(made: ArrayView, other: ArrayView) -> float:
+    """Return how far two first rows are apart, or of other widths the means of their halves."""
+    if made.row_size == other.row_size or other.row_size < 2:
+        return row_gap(made, other, 1)
+    rows = (floats(view.read(0, 1), view.dtype).reshape(-1) for view in (made, other))
+    means = [[float(half.mean()) for half in np.array_split(row, 2)] for row in rows]
+    return sum(abs(own - want) for own, want in zip(*means, strict=True))
 
 
 def _transposed(source: NamedSource, other: Tabular, made: Table, options: dict[str, Any]) -> Table:

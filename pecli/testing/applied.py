@@ -214,7 +214,7 @@ def other_sum(x: Floats, y: Floats, right: Floats, near: float) -> str:
     if not finite.any() or not np.isfinite(terms).all():
         return ""
     near += MAX_FIT_ERROR * float(np.abs(y[finite]).max())
-    (a, b), *_ = np.linalg.lstsq(terms, y[finite])
+    (a, b), *_ = np.linalg.lstsq(terms, y[finite], rcond=None)
     if np.abs(terms @ (a, b) - y[finite]).max() <= near and abs(a - 1) > MAX_FIT_ERROR:
         if abs(a) < MAX_FIT_ERROR:
             return "the inputs are missing: the outputs are what should be added to them"
