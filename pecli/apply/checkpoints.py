@@ -548,6 +548,8 @@ def _permutations(rows: int, heads: int) -> Iterator[tuple[str, list[HeadRows]]]
         text = f"rows permuted: {new} against {old}, all values equal apart from the order"
         text += f", as of {count} heads where {heads} were expected" * (count != heads)
         yield text, [HeadRows(old, new, count, count)]
+    for old, new in (PAIRINGS[::-1], PAIRINGS):
+        yield f"rows permuted twice from {old} to {new}", [HeadRows(old, new, heads, heads)] * 2
     for count, (old, new) in product(others, (PAIRINGS[::-1], PAIRINGS)):
         text = f"rows permuted from {old} to {new} as of {count} heads where {heads} were expected"
         yield text, [HeadRows(new, old, heads, heads), HeadRows(old, new, count, count)]

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pecli.formats.columns import row_axes
+from pecli.formats.columns import labels_of, row_axes
 from pecli.formats.decimals import json_texts, narrowed, spelled
 from pecli.formats.format import Draft, WriteOptions
 from pecli.formats.io.blocks import Buffer, Task, fill, write_texts
@@ -91,7 +91,7 @@ PRINTED = (
     (re.compile(rb"\bnan\b"), b"NaN"),
     (re.compile(rb"(?<=\d)\.(?!\d)"), b".0"),
     (re.compile(rb"(?<=[\w.])\s+(?=[-+\w.])"), b","),
-    (re.compile(rb"\]\s*\["), b"],["),
+    (re.compile(rb"(?<=[\]}])\s*(?=[\[{])"), b","),
     (re.compile(rb"(?<=[\[,\s])\+"), b""),
 )
 
@@ -99,7 +99,7 @@ PRINTED = (
 class JsonTable(StoredTable):
     """An open JSON file, read as a whole by the standard library: pecli's own, nested lists, or an object of lists.
 
-    Arrays as NumPy and PyTorch print them, and a list on each line, are read as well.
+    Arrays as NumPy and PyTorch print them, data frames, and a list or a row on each line are read as well.
     """
 
     def __init__(self, source: InputFile) -> None:
@@ -114,6 +114,7 @@ class JsonTable(StoredTable):
             raise source.bad(DAMAGED) from error
         except ValueError:
             content = self._printed(data)
+        content = _unframed(content)
         self._values: dict[str, NDArray[Any]] = {}
         self._untyped: set[str] = set()
         facts = content if isinstance(content, dict) else {}
@@ -217,6 +218,28 @@ class JsonTable(StoredTable):
     def fill_array(self, array: Array, start: int, stop: int, out: NDArray[Any]) -> None:
         """Read rows of one array."""
         out[...] = self._values[array.name].reshape(array.rows, *array.row_shape)[start:stop]
+
+
+def _unframed(content: Any) -> Any:
+    """Return the rows of a data frame, as pandas writes it by rows, by columns or in parts, without its labels."""
+    if isinstance(content, dict) and content.keys() == {"columns", "index", "data"}:  # in parts
+        names, rows = list(map(str, content["columns"])), content["data"]
+    elif isinstance(content, list) and content and all(isinstance(row, dict) for row in content):
+        names, rows = list(content[0]), [list(row.values()) for row in content if row.keys() == content[0].keys()]
+        rows = rows if len(rows) == len(content) else []
+    elif isinstance(content, dict) and content and all(isinstance(column, dict) for column in content.values()):
+        names, columns = list(content), list(content.values())
+        rows = [list(row) for row in zip(*(column.values() for column in columns), strict=False)]
+        rows = rows if all(column.keys() == columns[0].keys() for column in columns) else []
+    else:
+        return content
+    kept = [place for place, name in enumerate(names) if name not in labels_of(names)]
+    is_table = len(rows) > 1 and all(isinstance(row, list) and len(row) == len(names) for row in rows)
+    return [[row[place] for place in kept] for row in rows] if is_table and _is_flat(rows) else content
+
+
+def _is_flat(rows: list[list[Any]]) -> bool:
+    return all(isinstance(value, int | float) and not isinstance(value, bool) for row in rows for value in row)
 
 
 def _has_word(nested: Any) -> bool:

@@ -183,6 +183,8 @@ class TorchTable(StoredTable):
                     self.left_out.append(name)
             if not arrays and (self.left_out or b"_rebuild_sparse" in pickled):
                 raise source.bad("holds no tensor of a type that is read: save .float(), of a sparse one .to_dense()")
+            if not arrays and b"multiarray" in pickled:
+                raise source.bad("holds NumPy arrays, and no tensor: save torch.from_numpy(array), or with np.save")
             if not arrays:
                 raise source.bad("holds no tensor in a dict or list: of a model, save its state_dict()")
             size = sum(array.bytes for array in arrays.values())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -12,6 +13,7 @@ from pecli.errors import PecliError
 from pecli.judge import biases
 from pecli.judge.description import harmless, parameter_texts
 from pecli.judge.located import located
+from pecli.judge.masks import visible
 from pecli.judge.noise import same_numbers
 from pecli.judge.planes import EPSILON, is_large
 from pecli.judge.rows import floats
@@ -23,7 +25,7 @@ from pecli.spec.plans import Bias, ImageWindow, Relative, Values
 from pecli.spec.profiles import CAUSAL, Candidate
 from pecli.spec.recipe import Recipe
 from pecli.spec.tabular import Tabular
-from pecli.tables.comparison import Comparison, Finding
+from pecli.tables.comparison import Comparison, Finding, compare_tables
 from pecli.tables.table import Table
 from pecli.tables.views import matched_views
 
@@ -95,6 +97,10 @@ def _causes(actual: Tabular, expected: Table, held: list[biases.Lines], compared
     described = _described(best, actual, expected, None if padded else compared) if best and not trained else []
     if best is not None and best.candidate.columns is not None:  # of keys at other positions
         return [*(Finding("copies", note) for note in best.candidate.notes), *described]
+    if best is not None and any(one.text.endswith("softmax") for one in described):
+        most = compare_tables(actual, best.table.as_type("float32")).total.max_abs
+        rounding = f"softmax, but for rounding by up to {limit(most, 2)}" if MAX_UNSEEN < most < math.inf else "softmax"
+        described = [one._replace(text=re.sub("softmax$", rounding, one.text)) for one in described]
     kinds = [one.kind for one in described]
     several = best is not None and best.table.source.keys().get("heads") != "1"
     # a part of the heads may look like other slopes, or like fewer heads with another bias-max
@@ -356,7 +362,7 @@ def _mask(lines: biases.Lines, other: biases.Lines) -> list[Finding]:
     heads = (lines.read(k, k + queries) for k in range(queries, lines.count, queries))
     if any((np.isneginf(head) != masked).any() for head in heads):  # no mask of the whole table
         return []
-    have, want = (biases.visible(~one, distance) for one in (masked, hidden))
+    have, want = (visible(~one, distance) for one in (masked, hidden))
     if not masked.any():
         at, which = np.unique(a[hidden]), "keys after the query" if (hidden == later).all() else "masked pairs"
         text = f"{'causal ' * which.startswith('k')}mask missing" + f": {which} hold {at[0] + 0.0:g}" * (len(at) == 1)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import chain, product
@@ -14,17 +14,18 @@ from numpy.typing import NDArray
 
 from pecli.errors import PecliError
 from pecli.judge.description import BlockDifferences, Identification, Tally
+from pecli.judge.masks import MAX_SIDE, mask_number, named_pattern
 from pecli.judge.orders import numbered
 from pecli.judge.planes import Plane, effective_dtype
 from pecli.numbers.blocks import in_blocks
 from pecli.numbers.dtypes import GRIDS
 from pecli.numbers.printing import limit
-from pecli.numbers.rounding import Floats, Integers, floats, units
+from pecli.numbers.rounding import Floats, Integers, units
 from pecli.spec.catalogue import CATALOGUE
 from pecli.spec.hooks import Values
 from pecli.spec.profiles import MIN_SHARE_ALIKE, Candidate, Profile
 from pecli.spec.recipe import Recipe, join_recipe, split_recipe
-from pecli.spec.tabular import InMemory, Tabular, View
+from pecli.spec.tabular import Tabular, View
 from pecli.tables.table import Table
 
 # Values compared at once: their temporaries take some 50 MB.
@@ -33,8 +34,6 @@ BLOCK_VALUES = 1 << 20
 SAMPLE_LINES = 64
 # Share of the first lines that a candidate must explain to be compared as a whole.
 MIN_SHARE_EXPLAINED = 0.5
-# Smallest size of a negative number that may replace minus infinity; -1e4 with a positive bias is a little less.
-MASK_GAP = 9e3
 # Share of the values that a likely recipe explains.
 MIN_SHARE_LIKELY = 0.99
 
@@ -117,7 +116,7 @@ class Lines:
             self.plane = replace(self.plane, values=np.ascontiguousarray(values))
         self.low: float | None = None  # the largest stand-in for minus infinity
         if self.dtype in GRIDS and not isinstance(table, Table):
-            self.low, self.low_text = _mask_number(self.sample)
+            self.low, self.low_text = mask_number(self.sample)
         if self.low is not None:
             self.__dict__.pop("sample")
 
@@ -155,69 +154,6 @@ class Lines:
         """Yield the first line and the values of each block of lines."""
         for at in in_blocks(0, self.count, BLOCK_VALUES // max(1, self.width)):
             yield at.start, self.read(at.start, at.stop)
-
-
-def _mask_number(values: Floats) -> tuple[float | None, str]:
-    """Return the largest stand-in for minus infinity, far below all other values, and the text of all of them.
-
-    The number may have been added to a bias: then they differ by no more than the bias and a rounding.
-    """
-    if not (values <= -MASK_GAP).any():
-        return None, ""
-    finite = np.unique(values[np.isfinite(values)])
-    low = finite[finite <= -MASK_GAP]
-    others = finite[len(low) :]
-    size = np.abs(others).max(initial=0.0)
-    is_one = len(low) > 0 and np.ptp(low) <= size + units(low[:1], "bfloat16")[0]
-    if not is_one or 2 * size > -low[-1] or len(finite) == 1:
-        return None, ""
-    return float(low[-1]), f"{low[0]:g}" if len(low) == 1 else f"{low[0]:g} to {low[-1]:g}"
-
-
-def with_infinite_masks(table: Tabular) -> tuple[Tabular, str]:
-    """Return a table whose stand-ins for minus infinity are that, and the text of these; "" where there are none."""
-    made, texts = dict[str, NDArray[Any]](), list[str]()
-    for array in table.arrays:
-        values = floats(table.read(array.name), array.dtype)
-        low, text = _mask_number(values.astype(np.float64)) if array.dtype in GRIDS else (None, "")
-        made[array.name] = table.read(array.name) if low is None else np.where(values <= low, -np.inf, values)
-        texts += [text] if text else []
-    return (InMemory(made), " and ".join(dict.fromkeys(texts))) if texts else (table, "")
-
-
-def shown_pairs(table: Tabular) -> tuple[Tabular, str]:
-    """Return which pairs a mask shows, as true and false, and how it is written; "" where a table is no mask."""
-    values = table.read(table.arrays[0].name) if len(table.arrays) == 1 else np.zeros(0)
-    kind = table.arrays[0].dtype if values.size else ""
-    numbers = np.unique(floats(values, kind) if kind in GRIDS else values)[:3].tolist()
-    if kind == "bool" or numbers == [0, 1]:
-        shown, text = values.astype(bool), "true (seen) and false" if kind == "bool" else "1 (seen) and 0"
-    elif kind in GRIDS and len(numbers) == 2 and numbers[1] == 0 and numbers[0] <= -MASK_GAP:
-        shown, text = values == 0, f"0 and {numbers[0]:g}"
-    else:
-        return table, ""
-    return InMemory({table.arrays[0].name: shown}), text
-
-
-def rows_without_keys(table: Tabular) -> int:
-    """Return how many rows of a table hold minus infinity alone."""
-    hidden = (floats(table.read(a.name), a.dtype) == -np.inf for a in table.arrays if a.dtype in GRIDS and a.shape)
-    return max((int(one.all(axis=-1).sum()) for one in hidden), default=0)
-
-
-def lacking_masks(*tables: Tabular) -> list[bool]:
-    """Return of each table whether it has no minus infinity."""
-    return [not any((floats(table.read(a.name), a.dtype) == -np.inf).any() for a in table.arrays) for table in tables]
-
-
-def with_one_mask(have: Tabular, want: Tabular) -> tuple[Tabular, Tabular]:
-    """Return two tables of one array and one shape with minus infinity where either has it; others as they are."""
-    if [array.shape for array in have.arrays] != [array.shape for array in want.arrays] or len(have.arrays) > 1:
-        return have, want
-    y, x = (floats(table.read(table.arrays[0].name), table.arrays[0].dtype) for table in (have, want))
-    hidden = (y == -np.inf) | (x == -np.inf)
-    y, x = (np.where(hidden, np.array(-np.inf, values.dtype), values) for values in (y, x))
-    return InMemory({have.arrays[0].name: y}), InMemory({want.arrays[0].name: x})
 
 
 def _differences(start: int, actual: Floats, other: Floats, dtype: str, candidate: Candidate) -> BlockDifferences:
@@ -391,8 +327,6 @@ def merit(found: Fit) -> tuple[float, bool, bool, float]:
 
 # Values of some lines that are counted before all are: more than two are no mask.
 FIRST_VALUES = 1 << 12
-# Rows and columns of a mask of which the pattern is looked for.
-MAX_SIDE = 2048
 
 
 def measured_of(table: Tabular) -> str | None:
@@ -461,20 +395,6 @@ def _ramp(values: Floats, lines: Lines) -> str:
     return text + (": positions, not an encoding of them" if lines.integral and step == 1 else "")
 
 
-FIRST_KEYS = ", the queries counted as the first of the keys"
-
-
-def mask_name(shown: Tabular) -> str:
-    """Return which pairs a mask shows, by name; "" of others than a matrix, or of a pattern without a name."""
-    on = shown.read(shown.arrays[0].name)
-    on = on.reshape(on.shape[-2:]) if on.size == math.prod(on.shape[-2:]) and on.ndim > 1 else on
-    if on.ndim != 2 or max(on.shape) > MAX_SIDE:
-        return ""
-    last = np.arange(on.shape[1]) - np.arange(on.shape[0])[:, None] - (on.shape[1] - on.shape[0])
-    both = ((_shape_of(on, last), ""), (_shape_of(on, last + on.shape[1] - on.shape[0]), FIRST_KEYS))
-    return next((name + how for name, how in both if name), "")
-
-
 def _mask_pattern(lines: Lines, value: float, low: str, high: str) -> str:
     """Return which pairs have the second value."""
     queries, keys = (1, *lines.shape)[-2:]
@@ -485,66 +405,14 @@ def _mask_pattern(lines: Lines, value: float, low: str, high: str) -> str:
         return f"{many:,} of {lines.count * lines.width:,} are {high}"
     if (on == on[:1]).all():
         return f"{high} at {int(on[0].sum())} of {keys} keys, the same for every query"
-    last = np.arange(keys) - np.arange(queries)[:, None] - (keys - queries)
     for chosen, label in ((on, high), (~on, low)):
-        for distance, how in ((last, ""), (last + keys - queries, FIRST_KEYS)):
-            if (shape := _shape_of(chosen, distance)) and not (label == "-inf" and "causal" in shape):
-                return f"{label} {shape}{how}"
-    return f"{high} {visible(on, last)}"
+        if (shape := named_pattern(chosen)) and not (label == "-inf" and "causal" in shape):
+            return f"{label} {shape}"
+    return f"{high} at {int(on.sum()):,} of {on.size:,} entries"
 
 
 def _equal(values: Floats, value: float) -> NDArray[np.bool_]:
     return np.asarray(np.isnan(values) if math.isnan(value) else values == value)
-
-
-def visible(on: NDArray[np.bool_], distance: NDArray[np.int64]) -> str:
-    """Return at which pairs of query and key a mask is on, by its name or by their number."""
-    return _shape_of(on, distance) or f"at {int(on.sum()):,} of {on.size:,} entries"
-
-
-def _shape_of(on: NDArray[np.bool_], distance: NDArray[np.int64]) -> str:
-    """Return the name of a pattern of pairs, with the keys and queries left out of it; "" where it has none."""
-    size, after = np.abs(distance), int(distance[on].max(initial=-distance.size))
-    reach, back = int(size[on].max(initial=0)), int(-distance[on].min(initial=0))
-    most = f"most {after} after" if after > 0 else f"least {-after} before"
-    patterns = {
-        "everywhere": size >= 0,
-        "on the diagonal (an identity)": distance == 0,
-        "where the key is not after the query (causal)": distance <= 0,
-        "where the key is before the query (strictly causal)": distance < 0,
-        "where the key is not before the query": distance >= 0,
-        f"at distances of at most {reach} (a sliding window of {2 * reach + 1})": size <= reach,
-        f"at 0 to {back} keys before the query (a causal sliding window of {back + 1})": abs(2 * distance + back)
-        <= back,
-        f"where the key is at {most} the query": (distance <= after) & (2 * abs(after) < len(on)),
-    }
-    key, sees = np.arange(on.shape[1]), distance <= 0
-    first, recent = (int(np.cumprod(row).sum()) for row in (on[-1], on[-1][::-1]))  # of the last query
-    prefix = int(np.cumprod(on[0]).sum())
-    apart = np.concatenate([[False], ~on.diagonal(-1)]) if on.shape[0] == on.shape[1] else np.zeros(0, bool)
-    if 0 < apart.sum() < len(apart) - 1:
-        document = np.cumsum(apart)
-        same, many = document[:, None] == document, f"within {document[-1] + 1} packed documents"
-        patterns |= {f"{many}, where the key is not after the query (causal)": same & sees, many: same}
-    if 1 < prefix < on.shape[1]:
-        text = f"where the key is not after the query, or is one of the first {prefix} (a prefix)"
-        patterns[text] = sees | (key < prefix)
-    if first and recent and first + recent < on.shape[1]:
-        text = f"at the first {first} key{'s' * (first > 1)} and at 0 to {recent - 1} keys before the query"
-        patterns[f"{text} (a causal sliding window of {recent} with attention sinks)"] = sees & (
-            (key < first) | (distance > -recent)
-        )
-    name, part, gone = _equal_to(on, patterns), size >= 0, list[str]()
-    for word, axis in (("key", 0), ("query", 1)) if not name and on.sum() > 1 else ():
-        side = on.any(axis=axis, keepdims=True)
-        if not side.all() and not name:
-            part, gone = part & side, [*gone, numbered(word, np.flatnonzero(~side))]
-            name = _equal_to(on, {text: pattern & part for text, pattern in patterns.items()})
-    return name + f", except for {' and '.join(gone)}" * bool(name and gone)
-
-
-def _equal_to(on: NDArray[np.bool_], patterns: Mapping[str, NDArray[np.bool_]]) -> str:
-    return next((name for name, pattern in patterns.items() if np.array_equal(on, pattern)), "")
 
 
 # Largest difference of narrow values, in units in the last place, for an identification to be sure.

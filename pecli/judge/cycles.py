@@ -38,7 +38,7 @@ MAX_OFF = 0.3
 # begins again, a day may be another one.
 MIN_OTHER, MIN_RELATED = 3, 0.95
 # Share of the rows by which an angle advances alike, if it advances evenly; the others are where a day begins again.
-MIN_EVEN = 0.87
+MIN_EVEN = 0.85
 # Relative difference of the advances of two rows that are alike, as few decimals leave it.
 MAX_JUMP = 0.05
 # Steps of a turn, such as the minutes of a day; of more, or of more than the rows show twice, none are counted.
@@ -183,10 +183,15 @@ def _partners(lines: Mapping[str, Line]) -> list[tuple[str, str]]:
     half = len(names) // 2
     orders = (named, list(zip(names[1::2], names[::2], strict=False)), list(zip(names[half:], names, strict=False)))
     for pairs in orders:
-        cycles = [_cycle(lines, *pair) for pair in pairs]
-        if all(cycles) and not all(one.is_still for one in cycles if one):
+        cycles = [_cycle(lines, *pair) or (pairs is named and _is_one(lines, *pair)) for pair in pairs]
+        if all(cycles) and not all(one.is_still for one in cycles if isinstance(one, Cycle)):
             return pairs
     return []
+
+
+def _is_one(lines: Mapping[str, Line], cos: str, sin: str) -> bool:
+    """Whether a cosine and a sine, by their names, hold the same values."""
+    return np.array_equal(lines[cos].values, lines[sin].values)
 
 
 def _cycle(lines: Mapping[str, Line], cos: str, sin: str) -> Cycle | None:
@@ -209,7 +214,8 @@ def cyclic(table: Tabular, *, of_any: bool = False) -> tuple[str, ...]:
     if any(not array.bytes for array in table.arrays):
         return ()
     lines = _lines([view_of(table, array) for array in table.arrays])
-    cycles = [one for pair in _partners(lines) if (one := _cycle(lines, *pair))]
+    partners = _partners(lines)
+    cycles = [one for pair in partners if (one := _cycle(lines, *pair))]
     if of_any and (len(cycles) > MAX_CHANNELS // 2 or not all(one.unit[0] or one.is_still for one in cycles)):
         return ()
     if any(one.along == "column" and one.unit[0] != "column" for one in cycles):  # equal rows of waves, not of a map
@@ -217,6 +223,7 @@ def cyclic(table: Tabular, *, of_any: bool = False) -> tuple[str, ...]:
     if len(cycles) > 1 and not of_any and len(lines) > len(table.arrays) and "channel 0" not in lines:
         return ()
     texts = [f"{one.name}, {one.words()}" for one in cycles]
+    texts += [f"{cos} and {sin} hold the same values" for cos, sin in partners if _is_one(lines, cos, sin)]
     if not texts and "channel 0" in lines:
         even = [np.ptp(np.diff(line.values)) < MAX_UNEVEN * np.ptp(line.values) for line in lines.values()]
         ends = ((name, line.along, *line.values[[0, -1]]) for name, line in lines.items())
@@ -241,6 +248,12 @@ def cycle_differences(pairs: Sequence[tuple[ArrayView, ArrayView]]) -> list[Find
     cycles = [(one, other) for one, other in both if one and other]
     if len(cycles) < len(both) or any(not np.array_equal(own[name].values, want[name].values) for name in left):
         return []
+    backwards, same = (
+        all(np.abs(one.points[::way] - other.points).max() <= max(one.gap, other.gap) for one, other in cycles)
+        for way in (-1, 1)
+    )
+    if cycles and backwards and not same:
+        return [Finding("rows", f"the {cycles[0][1].along}s are reversed: the last one stands first")]
     found = {other.name: list(_unlike(one, other)) for one, other in cycles}
     named = [(name, one) for name, findings in found.items() for one in findings]
     if len(found) > MAX_LISTED and len(named) == len(found) and len({one.text for _, one in named}) == 1:

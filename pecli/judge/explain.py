@@ -6,8 +6,8 @@ import math
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from functools import cache, partial
-from itertools import islice, product
+from functools import cache
+from itertools import islice
 
 import numpy as np
 
@@ -26,14 +26,6 @@ from pecli.judge.arrangements import (
     without_numbers,
 )
 from pecli.judge.bias_differences import bias_differences
-from pecli.judge.biases import (
-    lacking_masks,
-    mask_name,
-    rows_without_keys,
-    shown_pairs,
-    with_infinite_masks,
-    with_one_mask,
-)
 from pecli.judge.cycles import cycle_differences, cyclic
 from pecli.judge.description import COPIES, ORTHONORMAL, STILL, Identification, harmless, is_orthonormal, is_still
 from pecli.judge.difference import (
@@ -56,8 +48,8 @@ from pecli.judge.frequencies import (
 from pecli.judge.grid_differences import grid_differences
 from pecli.judge.grids import CHANNELS_FIRST
 from pecli.judge.identify import HIDING, NONE, PAIRS, at_positions, identify, matched_positions
-from pecli.judge.interpolation import MAX_WEIGHTS, interpolated, resized_otherwise
 from pecli.judge.located import MAX_REST_SHARE, MAX_SINGLE, REST_OFF, VAGUE, ArrayPair, located, place
+from pecli.judge.masks import mask_differences
 from pecli.judge.noise import ALL, MAX_SLIGHT, TRAINED, is_trained, noise, random_parts, random_words, unrelated
 from pecli.judge.orders import gaps, numbered, numbered_are
 from pecli.judge.planes import EPSILON, Floats, effective_dtype, is_large, rounded, unit
@@ -72,12 +64,12 @@ from pecli.judge.positions import (
     scaled_positions,
     started,
 )
+from pecli.judge.resizing import MAX_ADDITIONAL_GAP, of_length, padded_grid, resized
 from pecli.judge.rows import floats as read_floats
 from pecli.judge.rows import with_rows
 from pecli.judge.transforms import (
     MAX_ANGLE_GAP,
     MAX_FIRST_GAP,
-    MAX_LONE_VALUES,
     added_positions,
     colliding,
     few_cells,
@@ -93,6 +85,7 @@ from pecli.judge.transforms import (
     rounded_from,
     rounded_values,
     unlike_halves,
+    without_function,
 )
 from pecli.judge.waves import LOW_TYPES
 from pecli.numbers.dtypes import GRIDS
@@ -100,6 +93,7 @@ from pecli.numbers.printing import limit
 from pecli.numbers.rounding import floats
 from pecli.spec.catalogue import CATALOGUE
 from pecli.spec.declaration import Family
+from pecli.spec.hooks import Change
 from pecli.spec.plans import Bias, Waves
 from pecli.spec.recipe import Recipe, split_recipe
 from pecli.spec.tabular import InMemory, Tabular, View
@@ -109,7 +103,7 @@ from pecli.tables.layouts import cosine_sine_pairs
 from pecli.tables.parts import ConcatTable
 from pecli.tables.request import ArrayNaming
 from pecli.tables.table import Table
-from pecli.tables.views import ArrayView, copies_of, matched_views, pair_views, view_of
+from pecli.tables.views import ArrayView, copies_of, matched_views, pair_views
 
 
 def explain(actual: Tabular, expected: Tabular, found: Comparison) -> list[Finding]:
@@ -138,7 +132,7 @@ def explain(actual: Tabular, expected: Tabular, found: Comparison) -> list[Findi
             of_scale, meant = scales[0]  # of xPos, beside right cosines and sines
             views = matched_views(View(actual, [actual.array(of_scale)]), View(expected, [expected.array(meant)]))
             return [one._replace(text=f"{of_scale}: {one.text}") for one in located(views)]
-        if masked := _masked(actual, expected):
+        if masked := mask_differences(actual, expected, _explained):
             return masked
         of_rows = isinstance(expected, Table) and not isinstance(expected.plan, Bias)
         if of_rows and along_first(actual) is not None:  # a bias may be the same for all queries
@@ -185,44 +179,13 @@ def explain(actual: Tabular, expected: Tabular, found: Comparison) -> list[Findi
             if findings and findings[0].kind == "type":
                 findings = _cut(findings, pairs)
             if findings and findings[0].kind == "frequency":
-                findings = _resized(pairs, table) or findings
+                findings = resized(pairs, table) or findings
             findings = findings or _of_one_array(actual, table, found) or _channels_first(actual, table)
             for one in (table, similar) if not findings else ():
                 if one is not None and (rounding := phase_rounding(pairs, one, found, printed=True)) is not None:
                     return [rounding]
             return _shaped(actual, expected, findings or _located(actual, expected))
         return _of_two_files(actual, expected, found, pairs)
-
-
-def _masked(actual: Tabular, expected: Tabular) -> list[Finding]:
-    """Return how two files differ whose masked pairs hold a number far below all others; [] of any other files.
-
-    The number is put aside: by its size any difference would be a rounding.
-    """
-    if isinstance(expected, Table) or is_large(actual) or is_large(expected):
-        return []
-    (shown, one), (meant, another) = (shown_pairs(table) for table in (actual, expected))
-    if one and another and ("and -" in one) != ("and -" in another):  # added to the logits, or not
-        found = compare_tables(shown, meant)
-        text = f"the mask holds {one} where {another} were expected" + ": the same pairs are masked" * found.equal
-        return [Finding("mask", text), *([] if found.equal else explain(shown, meant, found))]
-    names = [mask_name(table) if one and another else "" for table in (shown, meant)]
-    if all(names) and names[0] != names[1]:
-        return [Finding("mask", f"pairs are seen {names[0]}; expected: {names[1]}")]
-    sides = [with_infinite_masks(table) for table in (actual, expected)]
-    if not any(words for _, words in sides):
-        return []
-    (have, own), (want, other) = sides
-    text = f"masked pairs hold {own or '-inf'} where {other or '-inf'} was expected: equal after a softmax"
-    if rows := rows_without_keys(want):
-        text += f", but for {rows} row{'s' * (rows > 1)} where all keys are masked" + " (-inf gives NaN)" * (not other)
-    missing = lacking_masks(have, want)
-    if any(missing):
-        text = f"the mask of {other} is missing" if missing[0] else f"a mask of {own} where none was expected"
-        have, want = with_one_mask(have, want)
-    found, mask = compare_tables(have, want), [Finding("mask", text)] if own != other else []
-    causes = [] if found.equal else explain(have, want, found)
-    return [*mask, *causes] if any(missing) else [*causes, *mask]
 
 
 def _of_two_files(
@@ -255,7 +218,7 @@ def _of_two_files(
         return cycles
     findings = _described(actual, table, found) if table is not None else None
     if table is not None and not findings:
-        findings = _identified(actual, table, found) or _resized(matched_views(actual, table), table)
+        findings = _identified(actual, table, found) or resized(matched_views(actual, table), table)
     if findings:  # rounding is measured from the recipe, not from the other file, which may have the same
         stored = {one.kind for one in findings} in ({"layout"}, {"layout", "rounding"})
         of_shape = ("rounding", "channels") if unlike else ("rounding", "channels", "layout")
@@ -384,8 +347,6 @@ def _begins_alike(pairs: Sequence[tuple[ArrayView, ArrayView]]) -> bool:
     return all(len(y) >= FIRST_ROWS // 2 and np.abs(y - x).max() <= MAX_FIRST_GAP + narrow for y, x in both)
 
 
-# Largest rounding of values in columns that both tables have.
-MAX_ADDITIONAL_GAP = 1e-4
 # Kinds of findings that say of an unknown table only that it is another one.
 OTHER = ("random", "shape", "frequency", "identity", "encoding", "form", "offset")
 
@@ -427,7 +388,7 @@ def resemblance(actual: Tabular, expected: Table, *, is_near: bool = False) -> l
         pairs = matched_views(actual, expected)
         findings = few_cells(pairs) or _described(actual, expected, found, named=False)
         findings = findings or _described_printed(actual, expected, named=False)
-        findings = findings or _resized(pairs, expected) or located(pairs)
+        findings = findings or resized(pairs, expected) or located(pairs)
         allowed = {"offset"} if all("int" in left.dtype for left, _ in pairs) else set()  # which no chance adds to all
         allowed |= {"frequency"} if is_near else set()
         if ({one.kind for one in findings} - allowed).isdisjoint({"place", "rest", *OTHER}):
@@ -461,11 +422,18 @@ def _components_apart(actual: Tabular, table: Table, tolerance: Tolerance) -> li
 def _of_recipe(actual: Tabular, table: Table, tolerance: Tolerance) -> list[Finding]:
     """Return how a table differs from that of a recipe in its axes alone, or in a few cells; [] where it does not."""
     axes = _exchanged_sides(actual, table) or _components_apart(actual, table, tolerance)
-    is_flat = table.rows > 1 and all(sum(side > 1 for side in one.shape) < 2 for one in actual.arrays)
-    rows = next(iter(reshaped(actual).items()), None) if is_flat else None
-    if rows is not None and (findings := _explained(rows[1], table)) and findings[0].kind not in VAGUE:
-        others = [one.without_option for one in findings if one.kind != "shape"]
-        return [Finding("shape", rows[0]), *(others or [Finding("rounding", "the values are equal: harmless")])]
+    sides = [[side for side in one.shape if side != 1] for one in actual.arrays]
+    is_flat, width = table.rows > 1 and all(len(one) < 2 for one in sides), table.arrays[0].shape[-1]
+    is_swapped = len(sides) == 1 and len(sides[0]) == 2 and sides[0][0] == width != sides[0][1]
+    rows = next(iter(reshaped(actual).items()), None) if is_flat or is_swapped else None
+    if rows is not None and is_swapped and isinstance(table.plan, Waves) and table.positions.is_range:
+        table = of_length(table, sides[0][1]).as_type(table.request.dtype)
+    findings = _explained(rows[1], table) if rows is not None else []
+    right = rows is not None and compare_tables(rows[1], table, Tolerance(atol=MAX_ADDITIONAL_GAP)).equal
+    if rows is not None and (right or (findings and not is_swapped and findings[0].kind not in VAGUE)):
+        others = [one.without_option for one in findings if one.kind not in ("shape", "rounding")]
+        shape = rows[1].arrays[0].shape
+        return [Finding("shape", rows[0] + f": as {shape} it is the expected table" * (not others)), *others]
     return axes or few_cells(matched_views(actual, table))
 
 
@@ -622,10 +590,6 @@ def _copied(actual: Tabular, others: Sequence[Tabular], tolerance: Tolerance) ->
     ]
 
 
-# Values of a table that may be a longer one, made shorter by interpolation, and times by which.
-MAX_SHRUNK, MAX_SHRUNK_TIMES = 1 << 18, 8
-
-
 def _size(table: Tabular) -> int:
     return sum(math.prod(array.shape) for array in table.arrays)
 
@@ -662,8 +626,10 @@ def _described(actual: Tabular, table: Table, found: Comparison, *, named: bool 
 def _mistaken(actual: Tabular, table: Table) -> list[Finding]:
     """Return the mistake that the encoding declares and that gives all features of several coordinates; else []."""
     encoding, keys = table.source.encoding, table.source.keys()
-    of_features = isinstance(table.plan, Waves) and table.plan.cross is not None and not is_large(actual)
-    for change in encoding.hook("mistakes")(keys) if of_features and encoding.declares("mistakes") else ():
+    plan, changes = table.plan, list[Change]()
+    if isinstance(plan, Waves) and (plan.cross is not None or plan.axes) and not is_large(actual):
+        changes = [one for one in encoding.hook("mistakes")(keys) if one.keys] if encoding.declares("mistakes") else []
+    for change in changes:
         given = {key: value for key, value in {**keys, **change.keys}.items() if value is not None}
         try:
             other = Table(Recipe.bind(encoding.name, **given), table.extent, table.request).as_type("float64")
@@ -733,9 +699,9 @@ def _frequencies(actual: Tabular, table: Table, found: Comparison) -> list[Findi
     if 2 * np.count_nonzero(wrong) <= len(values) and not in_order and np.isfinite(values).all():
         text = f"{numbered('frequency', np.flatnonzero(wrong))} hold other numbers"
         return [Finding("values", f"{text}, {values[wrong].min():.4g} to {values[wrong].max():.4g}")]
-    if own is not None and own.notes[0].startswith("the divisors") and not lines and named and meant:
-        held = own.notes[0].partition(",")[0]
-        return [Finding("frequency", f"the file holds {held}, and they are the expected ones")]
+    if own is not None and "divisors" in own.notes[0] and not lines and named and meant:
+        right = ", and they are the expected ones" * own.notes[0].startswith("the divisors")
+        return [Finding("frequency", f"the file holds {own.notes[0].partition(',')[0]}{right}")]
     if text := frequency_words(values, want, kind):
         return [Finding("frequency", text)]
     factor = times_all(values, want, kind)
@@ -781,7 +747,7 @@ def _located(actual: Tabular, expected: Tabular, *, tensors: bool = False) -> li
         return [narrow]
     if tensors and (rotated := _rotated(pairs)):
         return rotated
-    if other := reordered(pairs) or _resized(pairs, expected):
+    if other := reordered(pairs) or resized(pairs, expected):
         return other
     if isinstance(expected, Table) and (other := other_choice(actual, expected)):
         return other
@@ -797,12 +763,12 @@ def _located(actual: Tabular, expected: Tabular, *, tensors: bool = False) -> li
     random = [] if of_points else random_parts(actual)  # features of any points look drawn at random
     if random := [part for part in random if part not in random_parts(expected)]:
         return [*(Finding("random", random_words(part)) for part in random), *findings]
-    wholes = (rule(pairs) for rule in (colliding, noise, one_row, remade, unlike_halves))
+    wholes = (rule(pairs) for rule in (without_function, colliding, noise, one_row, remade, unlike_halves))
     if whole := next((one for one in wholes if one is not None), None):
         return [whole, *findings]
     named = list[Finding]()
     if isinstance(expected, Table):
-        named = _padded(actual, expected) or _padded_grid(pairs, expected) or _described_printed(actual, expected)
+        named = _padded(actual, expected) or padded_grid(pairs, expected) or _described_printed(actual, expected)
     same = all(left.plain_shape == right.plain_shape for left, right in pairs)
     if not isinstance(expected, Table) and (adapted := low_rank(pairs)):
         return [adapted, *findings]
@@ -909,77 +875,6 @@ def _padded(actual: Tabular, expected: Table) -> list[Finding]:
     if any(one.kind in ("place", "columns") for one in findings[:1]):
         return []
     return [Finding("zero", f"{numbered('column', np.arange(width, whole))} are zero"), *findings]
-
-
-def _padded_grid(pairs: Sequence[tuple[ArrayView, ArrayView]], expected: Table) -> list[Finding]:
-    """Return that the first rows and columns of a grid hold the table of a smaller one, the others padding; else []."""
-    keys, (left, right) = expected.source.keys(), pairs[0]
-    sides = [int(side) for side in keys.get("grid", "").split("x") if side]
-    if len(sides) != 2 or len(pairs) != 1 or (left.rows, left.row_size) != (math.prod(sides), right.row_size):
-        return []
-    cells = read_floats(left, 0, left.rows).reshape(*sides, -1)
-    changes = [np.flatnonzero(np.diff(edge, axis=0).any(axis=1)).max(initial=-1) for edge in (cells[:, 0], cells[0])]
-    for inner in product(*((int(last) + 1, int(last) + 2) for last in changes)):  # padding may repeat the edge or not
-        if inner == (*sides,) or min(inner) < 2:
-            continue
-        own = "x".join(map(str, inner))
-        recipe = Recipe.bind(expected.source.encoding.name, **{**keys, "grid": own})
-        smaller = Table.make(recipe, dtype="float64")
-        want = smaller.read(smaller.arrays[0].name).reshape(*inner, -1)
-        if np.abs(cells[: inner[0], : inner[1]] - want).max() <= MAX_ADDITIONAL_GAP:
-            text = f"the first {own} cells hold the table of grid={own}, the others are padding"
-            return [Finding("padding", text)]
-    return []
-
-
-def _resized(pairs: Sequence[tuple[ArrayView, ArrayView]], expected: Tabular) -> list[Finding]:
-    """Return how one of two tables is the other one resized, or of a smaller grid of the expected recipe; else []."""
-    if len(pairs) != 1 or max(view.rows * view.row_size for view in pairs[0]) > MAX_LONE_VALUES:
-        return []
-    ((left, right),), tried = pairs, list[tuple[ArrayView, ArrayView]]()
-    keys = expected.source.keys() if isinstance(expected, Table) else {}
-    if left.plain_shape != right.plain_shape:
-        tried += [(left, right), (right, left)]
-    elif not isinstance(expected, Table) and {left.dtype, right.dtype} <= {*EPSILON}:
-        y, x = (read_floats(view, 0, view.rows) for view in (left, right))
-        text = resized_otherwise(y, x, max(EPSILON[left.dtype], EPSILON[right.dtype]))
-        return [Finding("resized", text)] if text else []
-    elif isinstance(expected, Table) and keys.get("grid", "").count("x") == 1:
-        for side in range(2, min(2 * math.isqrt(left.rows), math.isqrt(MAX_WEIGHTS // left.rows) + 1)):
-            recipe = Recipe.bind(expected.source.encoding.name, **{**keys, "grid": f"{side}x{side}"})
-            smaller = Table.make(recipe, dtype="float64")
-            tried.append((left, view_of(smaller, smaller.arrays[0])))
-    elif isinstance(expected, Table) and isinstance(expected.plan, Waves) and expected.positions.is_range:
-        tried += ((left, view_of(longer, longer.arrays[0])) for longer in _longer(left, expected))
-    for pair in tried:
-        have, want = (read_floats(view, 0, view.rows) for view in pair)
-        if have.shape[1] != want.shape[1] or next(interpolated(want, have), None) is None:
-            continue
-        first, *more = located([pair])
-        if first.kind == "resized":
-            whose = {(left, right): "the expected", (right, left): "in the expected table, this file's"}.get(
-                pair, "a" if "grid" in keys else "the recipe's first"
-            )
-            return [first._replace(text=first.text.replace("the expected", whose, 1)), *more]
-    return []
-
-
-def _longer(view: ArrayView, expected: Table) -> Iterator[Table]:
-    """Yield the longer tables of a recipe whose last row may be near an array's last row, when made as short."""
-    if not 1 < view.rows <= MAX_SHRUNK // view.row_size:
-        return
-    (start, step), count = expected.positions.part(0, 2), MAX_SHRUNK_TIMES * view.rows
-    layout = expected.request.layout if expected.source.encoding.family is Family.ROTARY else None
-    own = partial(Table.make, expected.source, start=start, step=step - start, layout=layout)
-    try:
-        rows = own(length=count, dtype="float64").read(expected.arrays[0].name).reshape(count, -1)
-    except PecliError:  # of a number of points
-        return
-    slow = np.argsort(np.abs(np.diff(rows, axis=0)).max(axis=0))[: max(2, view.row_size // 2)]
-    gaps = np.abs(rows[:, slow] - read_floats(view, view.rows - 1, view.rows)[:, slow]).max(axis=1)
-    last = int(gaps.argmin())
-    for length in range(max(view.rows, last) + 1, last + MAX_SHRUNK_TIMES):
-        yield own(length=length, dtype="float64")
 
 
 def _renamed(actual: Tabular, expected: Table) -> list[Finding]:

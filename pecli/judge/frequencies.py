@@ -66,14 +66,16 @@ def _ascends_from_one(values: Floats) -> bool:
 
 
 def _divisors(values: Floats, array: str) -> Identification | None:
-    """Return the recipe of a scaling that divides the frequencies by a vector; else None."""
-    for base in PUBLISHED_BASES[: len(BASES)] if _ascends_from_one(values) else ():
-        plain = float(base) ** (-np.arange(len(values)) / len(values))
-        found = _named(rounded(plain / values, "float32"), "float32", array)
-        keys = split_recipe(found.recipe)[1] if found is not None and found.recipe else {}
-        if found is not None and "scaling" in keys and keys.get("base", "10000") == base:
-            note = "the divisors of its frequencies (rope_freqs), not a table"
-            return replace(found, notes=(note,), equal=None)
+    """Return the recipe of a scaling that divides the frequencies by a vector, or multiplies them by it; else None."""
+    inverse = np.divide(1.0, values, out=np.zeros_like(values), where=values != 0)
+    for name, divisors in (("divisors", values), ("reciprocals of the divisors", inverse)):
+        for base in PUBLISHED_BASES[: len(BASES)] if _ascends_from_one(divisors) else ():
+            plain = float(base) ** (-np.arange(len(values)) / len(values))
+            found = _named(rounded(plain / divisors, "float32"), "float32", array)
+            keys = split_recipe(found.recipe)[1] if found is not None and found.recipe else {}
+            if found is not None and "scaling" in keys and keys.get("base", "10000") == base:
+                note = f"the {name} of its frequencies (rope_freqs), not a table"
+                return replace(found, notes=(note,), equal=None)
     return None
 
 

@@ -12,6 +12,7 @@ import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from decimal import Decimal
 from functools import cached_property, partial
 from itertools import permutations, product
 
@@ -25,7 +26,7 @@ from pecli.judge.orders import numbered
 from pecli.judge.planes import EPSILON, Floats, Integers, effective_dtype, rounded
 from pecli.judge.rows import ComputedRows
 from pecli.judge.waves import LOW_TYPES
-from pecli.numbers.decimals import shortest
+from pecli.numbers.decimals import number_text, shortest
 from pecli.numbers.dtypes import GRIDS
 from pecli.numbers.positions import Positions
 from pecli.numbers.printing import at_least, figure, limit
@@ -319,7 +320,14 @@ def kernels(applied: AppliedRotation, *, moved: bool = True) -> Iterator[tuple[s
         for given in (str(rotary), None):
             part = ", the whole head," if rotary == whole else ""
             text = f"{rotary} columns{part} were rotated, and {width} were expected"
-            yield text, partial(applied.rotated, changed={"dim": str(rotary), "rotary-dim": given, "partial": None})
+            changed = {"dim": str(rotary), "rotary-dim": given, "partial": None}
+            yield text, partial(applied.rotated, changed=changed)
+        own = applied.source.recipe[1] if applied.source.recipe is not None else {}
+        if (
+            rotary < width and own.get("scaling", "none") == "none"
+        ):  # the frequencies of all columns, of which some are rotated
+            changed["base"] = f"{float(own.get('base', 10000)) ** (rotary / width):.17g}"
+            yield f"{text}, with exponents over {width}", partial(applied.rotated, changed=changed)
 
 
 def _positions(applied: AppliedRotation) -> Iterator[tuple[str, Integers]]:
@@ -329,8 +337,8 @@ def _positions(applied: AppliedRotation) -> Iterator[tuple[str, Integers]]:
     yield "positions begin at 0, as those of a first step", at - own[b, 0]
     yield "every batch has the positions of the first one", own[0, n]
     yield "every row has position 0, as at each step of a decoder", at * 0
-    yield "positions are off by one: row p has position p + 1", at + 1
-    yield "positions are off by one: row p has position p - 1", at - 1
+    yield "positions are off by one: each is 1 larger than expected", at + 1
+    yield "positions are off by one: each is 1 smaller than expected", at - 1
     yield "positions count the rows from 0, whatever positions were given", n
     first = "heads" if batches > 1 else "heads, or the batch"
     yield f"positions run along the {first}: a vector of head h has position h", h
@@ -380,6 +388,15 @@ def _after(applied: AppliedRotation) -> Iterator[tuple[str, Kernel]]:
         yield text, lambda v: right[v] * weights
         yield "one vector is added to all outputs, as a bias after the rotation", lambda v: right[v] + added
         z = applied.source.rotations(applied.at)
+        undone, squares = rotate(y, 1 / z, applied.pairs), (x**2).sum(axis=0)
+        scales = (undone * x).sum(axis=0) / np.where(squares, squares, 1.0)
+        before = "each column is multiplied by a number of its own before the rotation, as of a norm's weight"
+        yield before, lambda v: rotate(x[v] * scales, z[v], applied.pairs)
+        _, place, many = np.unique(applied.at, return_inverse=True, return_counts=True)
+        if many.min() > 1:  # else any numbers would do
+            vectors = np.stack([np.bincount(place, column) for column in (y - x).T], axis=1) / many[:, None]
+            text = "one vector is added at each position, where pairs should be rotated"
+            yield text, lambda v: x[v] + vectors[place[v]]
         bias = rotate(y - right, 1 / z, applied.pairs).mean(axis=0, keepdims=True)
         before = "one vector is added to all inputs, as a bias before the rotation"
         yield before, lambda v: right[v] + rotate(np.repeat(bias, len(v), 0), z[v], applied.pairs)
@@ -506,8 +523,8 @@ MIN_POSITIONS = 1 << 12
 # What two tensors say of a rotation too many, which the expected one may lack, and of where positions begin.
 RELATIVE = {
     TWICE: "it is the expected tensor, rotated once more: rotated twice, or the expected one not at all",
-    "positions are off by one: row p has position p + 1": "positions are 1 later",
-    "positions are off by one: row p has position p - 1": "positions are 1 earlier",
+    "positions are off by one: each is 1 larger than expected": "positions are 1 later",
+    "positions are off by one: each is 1 smaller than expected": "positions are 1 earlier",
 }
 # Published bases that are tried where no recipe says one; each takes a tenth of a second.
 COMMON_BASES = 4
@@ -727,6 +744,10 @@ def _bases(applied: AppliedRotation) -> Iterator[tuple[str, Kernel]]:
     plain = {key: None for key in given if key not in UNSCALED_KEYS}
     if "scaling" in plain:
         yield f"scaling {given['scaling']} is missing", partial(applied.rotated, changed=plain)
+    if "factor" in given:
+        twice = number_text(Decimal(given["factor"]) ** 2)
+        text = f"the factor {given['factor']} was applied twice: factor {twice}"
+        yield text, partial(applied.rotated, changed={"factor": twice})
     for base in PUBLISHED_BASES if name else ():
         text = f"base {base} where {given.get('base', 10000)} was expected"
         yield text, partial(applied.rotated, changed={"base": base})

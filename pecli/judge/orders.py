@@ -6,6 +6,7 @@ The map is found by content, so that a cut, a repetition, an exchange and a reve
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator
 from itertools import pairwise, product
 from typing import NamedTuple
@@ -150,7 +151,8 @@ def descriptions(found: Integers, count: int, unit: str) -> Iterator[tuple[str, 
         for side in (int(end) for end in ends if 1 < end < n and n % end == 0):
             inside = found.reshape(-1, side) - places[::side, None]
             if (inside == inside[0]).all() and (text := _grid_order(inside[0])):
-                yield f"in each part of {side} {units}, the {units} are those of a grid of {text}", found
+                pairs = ", as of interleaved and half-split pairs of heads" * bool(PAIRED.match(text))
+                yield f"in each part of {side} {units}, the {units} are those of a grid of {text}{pairs}", found
         starts = np.flatnonzero(np.diff(found, prepend=-2) != 1)
         size = math.gcd(n, *starts.tolist(), *found[starts].tolist())
         if 1 < size < n:
@@ -161,6 +163,10 @@ def descriptions(found: Integers, count: int, unit: str) -> Iterator[tuple[str, 
         off = np.flatnonzero(found != places)
         some = ", ".join(f"{unit} {k} holds {unit} {found[k]}" for k in off[:MAX_LISTED].tolist())
         yield f"the {units} are in another order: {some}{', ...' if len(off) > MAX_LISTED else ''}", found
+
+
+# Grids with two rows or two columns, as the pairs of a head are.
+PAIRED = re.compile(r"(2 x \d+|\d+ x 2) whose axes are exchanged")
 
 
 def _grid_order(found: Integers) -> str:

@@ -13,6 +13,7 @@ from pecli.formats.decimals import digits_text, printed_digits
 from pecli.judge.description import harmless, value_texts
 from pecli.judge.frequencies import MAX_FREQUENCY_DIGITS, MAX_REPEAT_GAP
 from pecli.judge.identify import identify
+from pecli.judge.orders import numbered
 from pecli.judge.planes import EPSILON, Floats, is_large, only_array, rounded, truncated, unit
 from pecli.judge.rows import floats as read_floats
 from pecli.judge.waves import LOW_TYPES
@@ -211,11 +212,15 @@ def phase_rounding(
     if printed and not decimals:
         return None
     digits, error = (f", and to {decimals} decimals", MAX_HALF * 10.0**-decimals) if printed else ("", 0.0)
-    for kind, units in (("float64", 8), ("float32", 2)):  # of the many values of float64, some are farther off
-        most = units * EPSILON[kind] * (2 + largest) + error
-        if all(y.shape == x.shape and (np.abs(y - x) <= most).all() for y, x in both):
-            ulp = 0 if printed else found.total.max_ulp
-            return harmless(f"rounding of {kind} phases{digits}", found.total.max_abs, ulp)
+    phases = {kind: units * EPSILON[kind] * (2 + largest) for kind, units in (("float64", 8), ("float32", 2))}
+    reasons = {  # of the many values of float64, some are farther off
+        "rounding of float64 phases": phases["float64"],
+        "rounding to float32": phases["float64"] + EPSILON["float32"],
+        "rounding of float32 phases": phases["float32"],
+    }
+    for text, most in reasons.items():
+        if all(y.shape == x.shape and (np.abs(y - x) <= most + error).all() for y, x in both):
+            return harmless(text + digits, found.total.max_abs, 0 if printed else found.total.max_ulp)
     return None
 
 
@@ -245,6 +250,7 @@ def colliding(pairs: list[tuple[ArrayView, ArrayView]]) -> Finding | None:
 
 # Largest share of a matrix's smaller side that is a low rank, and roundings of the values that add to a rank.
 MAX_RANK_SHARE, RANK_ROUNDINGS = 0.25, 4.0
+MAX_UNCHANGED = 0.1  # share of its values that may be equal: any change of a single row has rank 1
 MAX_RANKED = 1 << 20  # values of a matrix whose rank is computed, in up to half a second
 
 
@@ -256,7 +262,7 @@ def low_rank(pairs: list[tuple[ArrayView, ArrayView]]) -> Finding | None:
     if min(left.rows, left.row_size) < 2 or left.rows * left.row_size > MAX_RANKED:
         return None
     y, x = (read_floats(view, 0, view.rows) for view in (left, right))
-    if not (np.isfinite(y).all() and np.isfinite(x).all()):
+    if not (np.isfinite(y).all() and np.isfinite(x).all()) or (y == x).mean() > MAX_UNCHANGED:
         return None
     error = RANK_ROUNDINGS * max(EPSILON[view.dtype] for view in (left, right) if view.dtype in EPSILON)
     singular = np.linalg.svd(y - x, compute_uv=False)
@@ -264,6 +270,28 @@ def low_rank(pairs: list[tuple[ArrayView, ArrayView]]) -> Finding | None:
     if not 0 < rank <= MAX_RANK_SHARE * min(x.shape):
         return None
     return Finding("rank", f"the difference is a matrix of rank {rank}, as of a merged or missing adapter (LoRA)")
+
+
+def without_function(pairs: list[tuple[ArrayView, ArrayView]]) -> Finding | None:
+    """Return the finding that some columns hold the angles whose cosines or sines, or whose whole turns, lack."""
+    if len(pairs) != 1 or pairs[0][0].plain_shape != pairs[0][1].plain_shape or pairs[0][0].dtype not in EPSILON:
+        return None
+    (left, right), most = pairs[0], MAX_ANGLE_GAP
+    if left.rows * left.row_size > MAX_LONE_VALUES:
+        return None
+    y, x = (read_floats(view, 0, view.rows) for view in (left, right))
+    wrong = np.flatnonzero((np.abs(y - x) > most).any(axis=0))
+    have, want = y[:, wrong], x[:, wrong]
+    turns = (want - have) / (2 * np.pi)
+    if not len(wrong) or not np.isfinite(turns).all():
+        return None
+    if np.abs(turns - np.rint(turns)).max() <= most and np.ptp(want) > 2 * np.pi >= np.ptp(have):
+        reach = "0 to 2 pi" if y.min() >= 0 else "-pi to pi"
+        return Finding("angles", f"whole turns were taken off the angles, which lie in {reach}: harmless in a cosine")
+    for name, function in (("cosine", np.cos), ("sine", np.sin)):
+        if np.abs(function(have) - want).max() <= most < np.ptp(have) and len(wrong) < y.shape[1]:
+            return Finding("angles", f"{numbered('column', wrong)} hold the angles: no {name} was taken of them")
+    return None
 
 
 def one_row(pairs: list[tuple[ArrayView, ArrayView]]) -> Finding | None:

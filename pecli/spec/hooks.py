@@ -256,7 +256,8 @@ def other_bases(keys: Mapping[str, str], *usual: str) -> Iterator[Change]:
 def other_exponent(option: str, base: str, times: Fraction, phrase: str) -> Change:
     """Return the change of a base that multiplies all exponents by `times`."""
     other = power(Decimal(base), times)
-    text = f"{phrase}: as {option} {float(other):.6g} where {base} was expected"
+    same = ", or" if other == int(other) and times > 0 else ": as"  # the values do not tell which
+    text = f"{phrase}{same} {option} {float(other):.6g} where {base} was expected"
     return Change("exponent", text, {option: number_text(other)})
 
 
@@ -275,10 +276,13 @@ EXPONENTS = {
 # Other units of an angle: the text of each and the factor of the angle.
 UNITS = (
     ("degrees instead of radians: every angle is 180/pi times the expected one", CONTEXT.divide(Decimal(180), PI)),
-    ("degrees instead of radians: every angle is pi/180 times the expected one", CONTEXT.divide(PI, Decimal(180))),
-    ("turns instead of radians: every angle is 2 pi times the expected one", TAU),
+    (
+        "radians converted as if they were degrees: every angle is pi/180 times the expected one",
+        CONTEXT.divide(PI, Decimal(180)),
+    ),
+    ("a factor of 2 pi too many: every angle is 2 pi times the expected one", TAU),
     ("turns instead of radians: every angle is the expected one over 2 pi", CONTEXT.divide(Decimal(1), TAU)),
-    ("half turns instead of radians: every angle is pi times the expected one", PI),
+    ("a factor of pi too many: every angle is pi times the expected one", PI),
     ("half turns instead of radians: every angle is the expected one over pi", CONTEXT.divide(Decimal(1), PI)),
 )
 

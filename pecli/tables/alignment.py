@@ -52,6 +52,7 @@ MAX_COMPARED = 6  # the same beside a recipe, with whose float32 arithmetic seve
 PRINTED_ROWS = 1024  # that are looked at for the digits of decimals
 MAX_APART = 3  # columns called sin and cos and one more may be arrays of their own
 MAX_COLUMNS, MAX_JOINED = 1 << 12, 1 << 28  # columns and bytes that are read as one array
+MAX_GRID = 1 << 12  # cells of a grid whose sides are looked for
 MAX_BYTES = 16 << 20  # of a recipe's table without a given length
 
 
@@ -108,6 +109,9 @@ def read_fitting(text: str, other: Tabular, **choice: str) -> NamedSource:
         words = [str(size) for size in sorted({k * side for side in sides for k in (1, 2)})]
         if lacking == ["grid"]:  # a square one, behind a row for a class token or not
             words = [f"{k}x{k}" for k in range(1, math.isqrt(max(sides, default=0)) + 1) if k * k in sides]
+            rows = max((array.rows for array in other.arrays), default=0)
+            for cells, prefix in ((rows, ""), (rows - 1, ",prefix=1")) if rows <= MAX_GRID else ():
+                words += [f"{k}x{cells // k}{prefix}" for k in range(2, cells // 2 + 1) if cells % k == 0]
             words += [
                 f"{k}x{k},prefix=1" for k in range(2, math.isqrt(max(sides, default=0)) + 1) if k * k + 1 in sides
             ]
@@ -117,11 +121,21 @@ def read_fitting(text: str, other: Tabular, **choice: str) -> NamedSource:
                 fits.append(_with_misfit(read_source(f"{text}{',' if given else ':'}{lacking[0]}={word}"), other))
         if not fits or (nearest := min(fits, key=itemgetter(0)))[0][0] == OTHER_SHAPE:
             raise
-        return nearest[1]
+        alike = [one for misfit, one in fits if misfit == nearest[0]]  # grids, whose first rows are the same
+        return min(alike, key=lambda one: _last_row_gap(one, other)) if len(alike) > 1 else nearest[1]
 
 
 def _with_misfit(source: NamedSource, other: Tabular) -> tuple[Misfit, NamedSource]:
     return _nearest(source, other, _type(source, other))[0], source
+
+
+def _last_row_gap(source: NamedSource, other: Tabular) -> float:
+    """Return how far the last rows of a recipe's table and of another table are apart."""
+    gaps = []
+    for made, view in pair_views(_nearest(source, other, _type(source, other))[1], other)[0]:
+        own, last = (floats(one.read(one.rows - 1, one.rows), one.dtype).ravel() for one in (made, view))
+        gaps.append(float(np.abs(own - last).mean()) if own.size == last.size else math.inf)
+    return sum(gaps)
 
 
 def _are_copies(blocks: Sequence[Tabular]) -> bool:
@@ -159,11 +173,11 @@ def _nearest(source: NamedSource, other: Tabular, kind: dict[str, str]) -> tuple
 
 def _first_row_gap(made: ArrayView, other: ArrayView) -> float:
     """Return how far two first rows are apart, or of other widths the means of their halves."""
-    if made.row_size == other.row_size or other.row_size < 2:
+    if made.row_size == other.row_size or other.row_size < 2 or not other.rows:
         return row_gap(made, other, 1)
     rows = (floats(view.read(0, 1), view.dtype).reshape(-1) for view in (made, other))
     means = [[float(half.mean()) for half in np.array_split(row, 2)] for row in rows]
-    return sum(abs(own - want) for own, want in zip(*means, strict=True))
+    return sum((abs(own - want) for own, want in zip(*means, strict=True)), 0.0)
 
 
 def _transposed(source: NamedSource, other: Tabular, made: Table, options: dict[str, Any]) -> Table:
@@ -513,9 +527,12 @@ def _width(table: Tabular) -> int:
 def as_one_array(table: Tabular, width: int = 0) -> Tabular:
     """Return the columns of a file that are arrays by their names, though together they are a table, as one array.
 
-    They are called a, b, c, .. or sin(w0), cos(w0), sin(w1), .., or sin0, cos0, sin1, .. in turn; or, whatever they are
-    called, together they have `width` columns.  Columns in front that count the rows are none of them.
+    They are called 0, 1, 2, .. and are its rows, or a, b, c, .. or sin(w0), cos(w0), sin(w1), .., or sin0, cos0, ..
+    in turn; or, whatever they are called, together they have `width` columns.  Columns in front that count the rows are
+    none of them.
     """
+    if [array.name for array in table.arrays] == list(map(str, range(len(table.arrays)))) and _are_rows(table):
+        return InMemory({"array": np.stack([table.read(array.name) for array in table.arrays])})
     columns, file = getattr(table, "plain_columns", {}), cast("BatchTable", table)  # where it has columns
     is_apart = len(table.arrays) > 1 and all(array.lead == 1 and len(array.shape) < 3 for array in table.arrays)
     if not 1 < len(columns) <= MAX_COLUMNS or not is_apart or len({array.rows for array in table.arrays}) > 1:
@@ -538,6 +555,13 @@ def as_one_array(table: Tabular, width: int = 0) -> Tabular:
         return table
     kind = kinds.pop()
     return InMemory({"array": np.column_stack([values.astype(kind) for values in file.read_columns(names)])})
+
+
+def _are_rows(table: Tabular) -> bool:
+    """Whether arrays are vectors of one length and type, of several values each; a text may leave the type open."""
+    shapes, kinds = ({getattr(array, of) for array in table.arrays} for of in ("shape", "dtype"))
+    alike = len(shapes) == 1 and (len(kinds) == 1 or kinds == {"float32", "float64"})
+    return alike and len(table.arrays) > MAX_APART and len(table.arrays[0].shape) == 1 < table.arrays[0].rows
 
 
 def joined_columns(source: NamedSource, other: Tabular) -> Tabular:

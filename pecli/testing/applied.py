@@ -133,7 +133,9 @@ class Applied:
                 source=self._source(facts["applied"], companion),
             )  # fmt: skip
             if applied.wrong.any() or len(self.after.arrays) == 1:
-                found += [finding.text for finding in faults(applied, array.name, explained)]
+                texts = [finding.text for finding in faults(applied, array.name, explained)]
+                other = "; if that is meant, it is right with axes='bshd'" * (self.axes is None)
+                found += [text + other * ("positions run along the heads" in text) for text in texts]
         return found
 
     def _exchanged(self) -> list[str]:
@@ -179,7 +181,8 @@ class Applied:
         if np.allclose(added, 2 * meant, rtol=0, atol=near):
             return [f"{name}: it was added twice"]
         if x.ndim == 3 and (first := self._along_first(x)) is not None and np.allclose(y, first, rtol=0, atol=near):
-            return [f"{name}: positions run along the batch: every row of batch b has position b"]
+            what = "positions run along the batch: every row of batch b has position b"
+            return [f"{name}: {what}; if the axes are (positions, batch, width), exchange the first two"]
         if text := other_sum(x, y, right, near):
             return [f"{name}: {text}"]
         still = (x == y).all(axis=tuple(k for k in range(x.ndim) if k != x.ndim - 2)) if x.ndim > 1 else np.zeros(1)
@@ -222,14 +225,14 @@ def other_sum(x: Floats, y: Floats, right: Floats, near: float) -> str:
         if abs(a / b - 1) < MAX_FIT_ERROR:
             return f"the sum is multiplied by {a:.6g}{root}"
         return f"the inputs are multiplied by {a:.6g}{root} before the positions are added"
-    weights = np.exp(np.where(finite, right - right.max(axis=-1, keepdims=True), -np.inf))
-    centred = right - right.mean(axis=-1, keepdims=True)
     with np.errstate(all="ignore"):  # of a masked row the mean is infinite
+        weights = np.exp(np.where(finite, right - right.max(axis=-1, keepdims=True), -np.inf))
+        centred = right - right.mean(axis=-1, keepdims=True)
         others = {
             "the table is multiplied with the inputs, to which it should be added": x * (right - x),
             "a softmax was applied to the sum": weights / weights.sum(axis=-1, keepdims=True),
             "a layer normalisation was applied to the sum": centred / centred.std(axis=-1, keepdims=True),
             "one vector is added to all rows besides, such as a token type's": right + (y - right)[..., :1, :],
         }
-    same = (text for text, values in others.items() if np.abs((values - y)[finite]).max() <= near)
+    same = (text for text, values in others.items() if np.abs(values[finite] - y[finite]).max() <= near)
     return next(same, "")

@@ -64,7 +64,7 @@ def test_a_right_kernel_passes():
     [
         (rotated_pairs(Q, "interleaved"), "interleaved pairs were rotated where half-split ones were expected"),
         (rotated_pairs(Q, sign=-1), "the other way"),
-        (rotated_pairs(Q, start=1), "off by one: row p has position p . 1"),
+        (rotated_pairs(Q, start=1), "off by one: each is 1 larger than expected"),
         (Q, "not rotated at all"),
     ],
 )

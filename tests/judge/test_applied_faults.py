@@ -74,7 +74,7 @@ KERNELS = {
     "the rotation goes the other way: the sine has the wrong sign": kernel(sense=-1),
     "not rotated at all: the outputs are the inputs": X,
     "it was rotated twice": kernel(kernel()),
-    "positions are off by one: row p has position p + 1": kernel(positions=P + 1),
+    "positions are off by one: each is 1 larger than expected": kernel(positions=P + 1),
     "positions start at 37 where 0 was expected": kernel(positions=P + 37),
     "positions run along the heads: a vector of head h has position h": kernel(positions=HEAD + 0 * ROW),
     "positions run along the batch: a vector of batch b has position b": kernel(positions=BATCH + 0 * ROW),

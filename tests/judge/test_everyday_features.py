@@ -213,7 +213,7 @@ def test_a_mask_that_hides_the_diagonal_is_told(ask):
     keys = np.arange(128) - np.arange(128)[:, None]
     np.save("mine.npy", np.where(keys < 0, 0, -np.inf).astype("float32"))
     np.save("theirs.npy", np.where(keys <= 0, 0, -np.inf).astype("float32"))
-    ask("compare", "mine.npy", "theirs.npy").says("differs where query and key are at the same position")
+    ask("compare", "mine.npy", "theirs.npy").says("seen where the key is before the query (strictly causal)")
     ask("identify", "mine.npy").says("0 where the key is before the query (strictly causal)")
 
 

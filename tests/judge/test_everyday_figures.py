@@ -91,13 +91,10 @@ UNITS = {
     "np.deg2rad": (np.deg2rad, "every angle is pi/180 times"),
     "times 2 pi": (
         lambda a: a * np.float32(2 * np.pi),
-        "turns instead of radians: every angle is 2 pi times the expected one",
+        "a factor of 2 pi too many: every angle is 2 pi times the expected one",
     ),
     "over 2 pi": (lambda a: a / np.float32(2 * np.pi), "every angle is the expected one over 2 pi"),
-    "times pi": (
-        lambda a: a * np.float32(np.pi),
-        "half turns instead of radians: every angle is pi times the expected one",
-    ),
+    "times pi": (lambda a: a * np.float32(np.pi), "a factor of pi too many: every angle is pi times the expected one"),
     "over pi": (lambda a: a / np.float32(np.pi), "every angle is the expected one over pi"),
 }
 

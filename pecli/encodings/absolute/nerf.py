@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
+from functools import partial
+from itertools import product
+from math import prod
 from typing import Annotated, Literal
 
 from pecli.encodings.shared import grids
 from pecli.encodings.shared.parameters import conventions, half_frequencies
 from pecli.numbers.decimals import power
 from pecli.spec.declaration import Facts, Family, Param, Work, encoding
+from pecli.spec.hooks import Change
 from pecli.spec.plans import Band, Waves
 
 # Of NeRF's frequencies: a float64 coordinate of about 1 ends 53 bits after the point, and the digits of
@@ -27,6 +33,7 @@ LARGEST_EXPONENT = 96
     hooks={
         "identify_axes": "pecli.encodings.shared.identify_grids:nerf",
         "identify_arrays": "pecli.encodings.shared.identify_grids:nerf_points",
+        "mistakes": ":mistakes",
     },
     presets=(conventions("absolute", "nerf"),),
 )
@@ -94,3 +101,35 @@ def nerf(
     frequencies = tuple(factor * Fraction(w) for w in half_frequencies(top, bands, spacing))
     found = tuple(Band(frequencies, columns.of(a, 0), columns.of(a, 1), a, turns=pi) for a in range(where.count))
     return Waves(columns.width, found, ramps=columns.ramps, **where.plan())
+
+
+# Rules that are written instead of 2^k, and the cells of a grid whose numbers are listed for a mistake.
+RULES: dict[str, Callable[[int], int]] = {
+    "k + 1": lambda k: k + 1,
+    "2 k + 1": lambda k: 2 * k + 1,
+    "k^2": lambda k: k * k,
+}
+MAX_CELLS = 4096
+
+
+def mistakes(keys: Mapping[str, str]) -> Iterator[Change]:
+    """Yield frequencies that do not double, and whole numbers in place of coordinates."""
+
+    def other(rule: Callable[[int], int], plan: Waves) -> Waves:
+        bands = (
+            b._replace(frequencies=tuple(b.frequencies[0] * rule(k) for k in range(len(b.frequencies))))
+            for b in plan.bands
+        )
+        return replace(plan, bands=tuple(bands))
+
+    for text, rule in RULES.items():
+        first = ", ".join(str(rule(k)) for k in range(3))
+        text = f"frequencies are {text} ({first}, ..) where they should double: 2^k (1, 2, 4, ..)"
+        yield Change("frequency", text, waves=partial(other, rule))
+    sides = [int(side) for side in keys.get("grid", "1").split("x")]
+    if keys["coordinates"] in ("corners", "centres") and 1 < prod(sides) <= MAX_CELLS:
+        order = -1 if keys.get("axis-order", "xy") == "xy" else 1
+        points = "+".join(str(x) for cell in product(*map(range, sides)) for x in cell[::order])
+        given = {"coordinates": "given", "grid": None, "axis-order": None, "point-axes": str(len(sides))}
+        text = "coordinates are the numbers of rows and columns, 0, 1, 2 and so on, where -1 .. 1 was expected"
+        yield Change("points", text, {**given, "points": points})

@@ -1,0 +1,306 @@
+"""What an engineer of inference servers and a teaching assistant met: a wrong sentence or a silence each."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import pecli
+from pecli.testing import assert_applied
+from tests.judge.answers import angles, cache, frequencies, sinusoid
+
+CAUSAL = np.tril(np.ones((32, 32), bool))
+QUERY, KEY = np.indices((32, 32))
+DOCUMENT = np.repeat([0, 1, 2], [10, 12, 10])
+Q = np.random.default_rng(0).normal(size=(2, 4, 16, 64)).astype("float32")
+
+
+def bfloat16(values):
+    bits = np.asarray(values, "float32").view("uint32")
+    return ((bits + 0x7FFF + ((bits >> 16) & 1)) & 0xFFFF0000).view("float32")
+
+
+def rotated(x, w=None):
+    turns = np.outer(np.arange(x.shape[-2]), frequencies(x.shape[-1]) if w is None else w)
+    half, width = turns.shape[1], x.shape[-1]
+    a, b, c, s = x[..., :half], x[..., half : 2 * half], np.cos(turns), np.sin(turns)
+    return np.concatenate([a * c - b * s, b * c + a * s, x[..., 2 * half : width]], axis=-1).astype("float32")
+
+
+def fault(x, y, recipe="rope:dim=64", **options):
+    with pytest.raises(AssertionError) as raised:
+        assert_applied(x, y.astype("float32"), recipe, **options)
+    return str(raised.value).splitlines()[1].strip()
+
+
+# masks ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("low", [-np.inf, -1e9, float(np.finfo("float32").min)])
+def test_an_additive_mask_is_told_from_a_boolean_one(ask, low):
+    np.save("b.npy", CAUSAL)
+    np.save("a.npy", np.where(CAUSAL, 0, low).astype("float32"))
+    np.save("m.npy", CAUSAL.astype("float32"))
+    answer = ask("compare", "a.npy", "b.npy").ends(1)
+    answer.says("different: the mask holds 0 and -", "where true (seen) and false were expected: the same pairs")
+    ask("compare", "b.npy", "a.npy").says("true (seen) and false where 0 and -", "the same pairs are masked")
+    ask("compare", "m.npy", "a.npy").says("1 (seen) and 0 where 0 and -").never("is missing")
+    np.save("n.npy", ~CAUSAL)
+    ask("compare", "n.npy", "a.npy").says("0 stands where 1 was expected").never("the same pairs")
+
+
+def test_rows_whose_keys_are_all_masked_are_not_equal_after_a_softmax(ask):
+    seen = CAUSAL & (KEY >= 2)
+    for name, low in (("inf", -np.inf), ("few", -1e4)):
+        np.save(f"{name}.npy", np.where(seen, 0, low).astype("float32"))
+        np.save(f"{name}_whole.npy", np.where(CAUSAL, 0, low).astype("float32"))
+    ask("compare", "few.npy", "inf.npy").says("but for 2 rows where all keys are masked (-inf gives nan)")
+    ask("compare", "few_whole.npy", "inf_whole.npy").says("equal after a softmax").never("but for")
+
+
+MASKS = {
+    "documents": (CAUSAL & (DOCUMENT[:, None] == DOCUMENT), "within 3 packed documents, where the key is not after"),
+    "blocks": (DOCUMENT[:, None] == DOCUMENT, "within 3 packed documents"),
+    "prefix": (CAUSAL | (KEY < 6), "or is one of the first 6 (a prefix)"),
+    "left padding": (CAUSAL & (KEY >= 5), "(causal), except for keys 0 to 4"),
+    "sinks": (CAUSAL & ((QUERY - KEY < 8) | (KEY < 4)), "(a causal sliding window of 8 with attention sinks)"),
+    "window": (CAUSAL & (QUERY - KEY < 8), "(a causal sliding window of 8)"),
+    "strict": (np.tril(CAUSAL, -1), "strictly causal"),
+}
+
+
+@pytest.mark.parametrize(("mask", "words"), MASKS.values(), ids=MASKS)
+def test_masks_are_compared_in_what_they_show(ask, mask, words):
+    np.save("m.npy", mask)
+    np.save("causal.npy", CAUSAL)
+    answer = ask("compare", "m.npy", "causal.npy").ends(1)
+    answer.says("different: pairs are seen ", words, "; expected: where the key is not after the query (causal)")
+    ask("identify", "m.npy").says("unknown: a mask of two values", words)
+
+
+def test_a_mask_of_the_first_keys_is_no_sliding_window(ask):
+    np.save("first.npy", np.tril(np.ones((4, 12), bool)))
+    np.save("last.npy", np.tril(np.ones((4, 12), bool), 8))
+    first = ask("identify", "first.npy").says("(causal), the queries counted as the first of the keys")
+    first.never("sliding window")
+    ask("compare", "first.npy", "last.npy").says(
+        "the queries counted as the first of the keys; expected: where the key"
+    )
+
+
+# narrow types --------------------------------------------------------------------------------------
+
+
+def test_frequencies_and_angles_in_narrow_types_are_not_harmless(ask):
+    steps = np.arange(0, 128, 2, dtype="float16")
+    np.save("inv.npy", 1 / np.float16(1e4) ** (steps / np.float16(128)))
+    ask("compare", "inv.npy", "rope:dim=128").says("different: the frequencies were computed in float16")
+    turns = np.outer(np.arange(300), frequencies(128, 5e5))
+    np.save("angles.npy", bfloat16(np.concatenate([turns, turns], axis=1)))
+    answer = ask("compare", "angles.npy", "rope:dim=128,base=500000")
+    answer.says("the file holds the angles of the expected table, rounded to bfloat16").never("exact rounding")
+
+
+def test_a_bias_rounded_to_bfloat16_is_not_equal_after_a_softmax(ask):
+    bias = 2.0 ** -np.arange(1, 9)[:, None, None] * np.arange(600)
+    np.save("exact.npy", bias.astype("float32"))
+    np.save("coarse.npy", bfloat16(bias))
+    ask("compare", "coarse.npy", "alibi:heads=8").says("after a causal softmax, but for rounding by up to 1")
+    ask("compare", "exact.npy", "alibi:heads=8").says("equal after a causal softmax").never("but for")
+
+
+def test_values_that_were_cut_are_told_from_rounded_ones(ask):
+    for name, values in cache(angles(64, 64)).items():
+        np.save(f"{name}.npy", (values.astype("float32").view("uint32") & 0xFFFF0000).view("float32"))
+        np.save(f"{name}_rounded.npy", bfloat16(values))
+    np.savez("cut.npz", cos=np.load("cos.npy"), sin=np.load("sin.npy"))
+    np.savez("rounded.npz", cos=np.load("cos_rounded.npy"), sin=np.load("sin_rounded.npy"))
+    ask("compare", "cut.npz", "rope:dim=64").says("different: values were cut instead of rounded to bfloat16")
+    ask("compare", "rounded.npz", "rope:dim=64").says("different: values were rounded to bfloat16")
+
+
+def test_bits_are_those_of_the_type_that_fits_best(ask):
+    weights = np.random.default_rng(1).normal(0, 0.02, (512, 64)).astype("float32")
+    np.save("w.npy", weights)
+    np.save("bits.npy", weights.astype("float16").view("int16"))
+    ask("compare", "bits.npy", "w.npy").says("different: the integers are the bits of float16 values")
+
+
+def test_printed_float32_values_are_no_float32_phases(ask):
+    values = sinusoid(20, 16).astype("float32").astype("float64").round(10)
+    Path("t.json").write_text(json.dumps(values.tolist()))
+    ask("compare", "t.json", "sinusoidal:dim=16").says("but harmless: rounding to float32, and to 10 decimals")
+
+
+# layouts and rows ----------------------------------------------------------------------------------
+
+
+def test_another_rotary_width_does_not_exchange_sines_and_cosines(ask):
+    config = {"model_type": "gptj", "n_embd": 4096, "n_head": 16, "rotary_dim": 64, "n_positions": 2048}
+    Path("gptj.json").write_text(json.dumps(config))
+    turns = np.outer(np.arange(64), frequencies(256))
+    np.save("t.npy", np.concatenate([np.sin(turns), np.cos(turns)], axis=1).astype("float32"))
+    ask("compare", "t.npy", "gptj.json").says("rotary width 256 where 64 was expected").never("exchanged")
+
+
+def test_a_second_fault_beside_equal_cosines_is_told(ask):
+    turns = np.outer(np.arange(1, 257), frequencies(64)).astype("float32")
+    np.savez("c.npz", cos=np.cos(turns), sin=np.cos(turns))
+    answer = ask("compare", "c.npz", "rope:dim=64").says("sin holds the cosines where the sines were expected")
+    answer.says("positions start at 1 where 0 was expected")
+
+
+def test_the_nearest_recipe_of_falling_rows_begins_at_the_last_position(ask):
+    turns = np.abs(np.arange(-63, 64.0))[:, None] * frequencies(64)
+    np.save("t.npy", np.stack([np.sin(turns), np.cos(turns)], axis=-1).reshape(127, 64).astype("float32"))
+    ask("identify", "t.npy").says("nearly sinusoidal:dim=64,len=127,start=63,step=-1: rows 64 to 126")
+
+
+def test_a_changed_row_is_no_adapter(ask):
+    rows = np.random.default_rng(0).normal(size=(197, 192)).astype("float32")
+    np.save("a.npy", rows)
+    rows[0] += 1
+    np.save("b.npy", rows)
+    ask("compare", "b.npy", "a.npy").ends(1).says("row 0").never("rank", "lora")
+
+
+def test_the_divisors_of_frequencies_are_told_from_their_reciprocals(ask):
+    recipe = "rope:dim=128,base=500000,scaling=llama3,factor=8,original-max=8192"
+    scaled = pecli.table(recipe, length=1, start=1, layout="angles", dtype="float64")["angles"].ravel()
+    for name, values in (("d", frequencies(128, 5e5) / scaled), ("r", scaled / frequencies(128, 5e5))):
+        np.save(f"{name}.npy", values.astype("float32"))
+    ask("compare", "d.npy", recipe).says("the file holds the divisors", "the expected ones")
+    ask("compare", "r.npy", recipe).says("the reciprocals of the divisors of its frequencies").never(
+        "the expected ones"
+    )
+
+
+def test_angles_without_whole_turns_or_without_a_cosine_are_told(ask):
+    turns = np.outer(np.arange(64), frequencies(64))
+    np.save("t.npy", np.mod(turns, 2 * np.pi).astype("float32"))
+    ask("compare", "t.npy", "rope:dim=64").says("whole turns were taken off the angles, which lie in 0 to 2 pi")
+    table = np.stack([np.sin(turns), turns], axis=-1).reshape(64, 64)
+    np.save("s.npy", table.astype("float32"))
+    ask("compare", "s.npy", "sinusoidal:dim=64").says("hold the angles: no cosine was taken of them")
+
+
+def test_a_reshaped_table_is_told_by_compare_as_well(ask):
+    np.save("t.npy", sinusoid(50, 32).reshape(32, 50).astype("float32"))
+    answer = ask("compare", "t.npy", "sinusoidal:dim=32").ends(1)
+    answer.says("the array was reshaped, the values are in the same order: as (50, 32) it is the expected table")
+
+
+def test_a_grid_that_no_recipe_states_is_that_of_the_file(ask):
+    for recipe in ("sincos2d:dim=64,grid=12x20", "sincos2d:dim=64,grid=12x20,prefix=1"):
+        np.save("t.npy", pecli.table(recipe)["pe"])
+        ask("compare", "t.npy", "sincos2d:dim=64").ends(0)
+
+
+# features ------------------------------------------------------------------------------------------
+
+
+def test_frequencies_of_nerf_that_do_not_double_are_told(ask):
+    x = np.linspace(-1, 1, 64)[:, None, None] * np.pi
+    tables = {"doubling": x * 2.0 ** np.arange(6)[:, None], "counted": x * np.arange(1, 7)[:, None]}
+    tables["rows"] = np.arange(64)[:, None, None] * np.pi * 2.0 ** np.arange(6)[:, None]
+    for name, turns in tables.items():
+        np.save(f"{name}.npy", np.concatenate([np.sin(turns), np.cos(turns)], 2).reshape(64, 12).astype("float32"))
+    for expected in ("nerf:bands=6,grid=64", "doubling.npy"):
+        ask("compare", "counted.npy", expected).says("different: frequencies are k + 1 (1, 2, 3, ..) where they")
+        ask("compare", "rows.npy", expected).says("different: coordinates are the numbers of rows and columns")
+
+
+def test_weekdays_over_6_begin_again_after_7_rows(ask):
+    days = np.arange(70) % 7
+    for name, period in (("right", 7), ("wrong", 6)):
+        turns = 2 * np.pi * days / period
+        np.savez(f"{name}.npz", dow_sin=np.sin(turns), dow_cos=np.cos(turns))
+    said = "one turn takes 6 rows where 7 were expected, the angle jumps at rows 7, 14"
+    ask("compare", "wrong.npz", "right.npz").says(said)
+    ask("identify", "wrong.npz").says("the angle jumps at rows 7, 14").never("several rows")
+
+
+def test_features_newest_first_are_reversed(ask):
+    turns = 2 * np.pi * np.arange(240) / 24
+    table = np.stack([np.sin(turns), np.cos(turns)], axis=1)
+    np.save("up.npy", table)
+    np.save("down.npy", table[::-1])
+    ask("compare", "down.npy", "up.npy").says("different: the rows are reversed").never("ahead", "other way")
+
+
+def test_a_cosine_that_is_a_copy_of_the_sine_is_told(ask):
+    hours, days = 2 * np.pi * np.arange(240) / 24, 2 * np.pi * (np.arange(240) // 24) / 7
+    names = {"hour_sin": np.sin(hours), "hour_cos": np.sin(hours), "dow_sin": np.sin(days), "dow_cos": np.cos(days)}
+    np.savez("f.npz", **names)
+    ask("identify", "f.npz").says("one turn takes 7 steps of 24 rows", "hour_cos and hour_sin hold the same values")
+
+
+# files ---------------------------------------------------------------------------------------------
+
+
+def test_a_header_of_one_or_two_numbers_is_no_row(ask):
+    turns = 2 * np.pi * np.arange(48) / 24
+    hours = np.stack([np.sin(turns), np.cos(turns)], axis=1)
+    for name, head, rows in (
+        ("slopes", "0", 2.0 ** -np.arange(1, 9)[:, None]),
+        ("inv_freq", "0", frequencies(64)[:, None]),
+        ("hours", "0,1", hours),
+        ("rows", "", np.array([[0, 1], [0.5, 0.25], [0.125, 1], [0.5, 1.0]])),
+    ):
+        lines = [",".join(f"{v:.17g}" if name == "rows" else repr(v) for v in row) for row in rows.tolist()]
+        Path(f"{name}.csv").write_text("\n".join([head] * bool(head) + lines) + "\n")
+    ask("compare", "slopes.csv", "alibi:heads=8").ends(0)
+    ask("identify", "inv_freq.csv").says("rope:dim=64", "inv_freq")
+    ask("identify", "hours.csv").says("one turn takes 24 rows").never("jumps")
+    ask("inspect", "rows.csv").says("4 x 2")
+
+
+def test_data_frames_and_rows_in_json_are_read(ask):
+    table = sinusoid(20, 16)
+    columns = {
+        str(k): {str(row): value for row, value in enumerate(column)} for k, column in enumerate(table.T.tolist())
+    }
+    records = [{f"d{k}": value for k, value in enumerate(row)} for row in table.tolist()]
+    contents = {
+        "columns": columns,
+        "records": records,
+        "split": {"columns": list(range(16)), "index": list(range(20)), "data": table.tolist()},
+        "rows": {str(k): row for k, row in enumerate(table.tolist())},
+        "numbered": [{"position": k, **row} for k, row in enumerate(records)],
+    }
+    texts = {name: json.dumps(content) for name, content in contents.items()}
+    texts["lines"] = "\n".join(map(json.dumps, records))
+    for name, text in texts.items():
+        Path(f"{name}.json").write_text(text)
+        ask("identify", f"{name}.json").says("sinusoidal:dim=16,len=20")
+        ask("compare", f"{name}.json", "sinusoidal:dim=16").says("same|harmless")
+
+
+# applied tensors -----------------------------------------------------------------------------------
+
+
+def test_axes_that_would_be_right_are_told():
+    said = fault(Q.swapaxes(1, 2).copy(), rotated(Q).swapaxes(1, 2), pairs="half")
+    assert said.endswith("a vector of head h has position h; if that is meant, it is right with axes='bshd'")
+    x = np.random.default_rng(0).normal(size=(32, 2, 64)).astype("float32")
+    said = fault(x, x + sinusoid(32, 64)[:, None], "sinusoidal:dim=64")
+    assert said.endswith("if the axes are (positions, batch, width), exchange the first two")
+
+
+@pytest.mark.filterwarnings("error")
+def test_what_was_done_to_pairs_is_told():
+    weights = 1 + 0.1 * np.random.default_rng(1).normal(size=64)
+    said = "each column is multiplied by a number of its own before the rotation, as of a norm's weight"
+    assert said in fault(Q, rotated(Q * weights), pairs="half")
+    turns = np.outer(np.arange(16), frequencies(64))
+    added = Q + np.concatenate([np.cos(turns), np.sin(turns)], axis=1)
+    assert "one vector is added at each position, where pairs should be rotated" in fault(Q, added, pairs="half")
+    wide = rotated(Q, frequencies(64)[:16])
+    assert "32 columns were rotated, and 64 were expected, with exponents over 64" in fault(Q, wide, pairs="half")
+    twice = rotated(Q, frequencies(64) / 16)
+    said = fault(Q, twice, "rope:dim=64,scaling=linear,factor=4", pairs="half")
+    assert "the factor 4 was applied twice: factor 16" in said
+    scores = np.random.default_rng(0).normal(size=(1, 8, 6, 6)).astype("float32")
+    bias = np.array(pecli.table("alibi:heads=8,len=6,mask=causal")["bias"])
+    assert "a causal mask where none was expected" in fault(scores, scores + bias, "alibi:heads=8")
