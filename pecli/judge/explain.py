@@ -463,6 +463,10 @@ def _channels_first(actual: Tabular, table: Table) -> list[Finding]:
     other = channels_last(actual)
     if other is None or [a.shape[-1] for a in other.arrays] != [a.shape[-1] for a in table.arrays[: len(other.arrays)]]:
         return []
+    sizes = [math.prod(array.shape) for array in other.arrays]
+    if sizes == [math.prod(array.shape) for array in table.arrays[: len(sizes)]]:
+        shapes = dict(zip(other.keys(), (array.shape for array in table.arrays), strict=False))
+        other = InMemory({name: other.read(name).reshape(shape) for name, shape in shapes.items()})
     compared = compare_tables(other, table)
     findings = [] if compared.equal else explain(other, table, compared)
     text = f"{CHANNELS_FIRST}: shape {actual.arrays[0].shape} where {table.arrays[0].shape} was expected"
@@ -782,7 +786,9 @@ def _located(actual: Tabular, expected: Tabular, *, tensors: bool = False) -> li
     if own.recipe is None or own.confidence == "unknown":
         if shifted := moved_coordinates(pairs):
             return [shifted, *findings]
-        turns = cyclic(actual, of_any=True)
+        turns, periods = cyclic(actual, of_any=True), cycle_differences(pairs)
+        if turns and periods and not any(one.kind == "place" for one in periods):
+            return periods
         if turns and (isinstance(expected, Table) or not cyclic(expected, of_any=True)):
             return [*(Finding("identity", text) for text in (f"the file holds {turns[0]}", *turns[1:])), *findings]
         return [*[Finding("random", TRAINED)] * (is_trained(actual) and not is_trained(expected)), *findings]

@@ -304,3 +304,29 @@ def test_what_was_done_to_pairs_is_told():
     scores = np.random.default_rng(0).normal(size=(1, 8, 6, 6)).astype("float32")
     bias = np.array(pecli.table("alibi:heads=8,len=6,mask=causal")["bias"])
     assert "a causal mask where none was expected" in fault(scores, scores + bias, "alibi:heads=8")
+
+
+def test_positions_of_alibi_in_a_narrow_type_are_told(ask):
+    narrow = bfloat16(np.arange(700))
+    np.save("k.npy", (2.0 ** -np.arange(1, 9)[:, None, None] * narrow).astype("float32"))
+    answer = ask("compare", "k.npy", "alibi:heads=8,bias=key-position,queries=1,len=700").ends(1)
+    answer.says("different: positions of keys were rounded to bfloat16")
+
+
+def test_a_right_map_with_channels_first_is_harmless(ask):
+    matrix = np.random.default_rng(0).normal(size=(16, 2)).astype("float32")
+    np.save("B.npy", matrix)
+    y, x = ((2 * np.arange(side, dtype="float32") + 1) / side - 1 for side in (10, 14))
+    at = np.stack(np.broadcast_arrays(x[None], y[:, None]), axis=-1)
+    turns = np.float32(2 * np.pi) * (at @ matrix.T)
+    np.save("pe.npy", np.concatenate([np.sin(turns), np.cos(turns)], axis=-1).transpose(2, 0, 1)[None])
+    answer = ask("compare", "pe.npy", "fourier:dim=32,matrix=B.npy,coordinates=centres,grid=10x14")
+    answer.says("the channels come before the grid", "rounding of float32 phases", "harmless").never("differs in")
+
+
+def test_another_period_of_several_harmonics_is_told(ask):
+    turns = 2 * np.pi * np.arange(1096)[:, None] * np.arange(1, 6) / 365
+    np.save("t.npy", np.concatenate([np.sin(turns), np.cos(turns)], axis=1))
+    matrix = "+".join(f"{k / 365.25:.17g}" for k in range(1, 6))
+    answer = ask("compare", "t.npy", f"fourier:dim=10,matrix={matrix}").ends(1)
+    answer.says("different: columns 0 and 5: one turn takes 365 rows where 365.25 were expected")

@@ -190,6 +190,9 @@ def _distances() -> dict[str, Callable[[Floats], Floats]]:
 
 def mistakes(keys: Mapping[str, str]) -> Iterator[Change]:
     """Yield other functions of the distance; slopes of another power, sorted, or of more heads than a power of two."""
+    by = "distances" if keys["bias"] == "symmetric" else "positions of keys"
+    for kind in ("bfloat16", "float16"):
+        yield Change("distance", f"{by} were rounded to {kind}", values=partial(_distanced, partial(_coarse, kind)))
     if keys["bias"] == "symmetric":
         for phrase, function in _distances().items():
             yield Change("distance", phrase, values=partial(_distanced, function))
@@ -228,7 +231,12 @@ def _distanced(function: Callable[[Floats], Floats], name: str, values: Floats, 
     size = np.where(np.isinf(size), np.roll(size, -1, axis=0), size)  # of a query that sees itself alone: the next one
     finite = np.isfinite(values) & np.isfinite(size)
     distance = np.round(np.divide(np.abs(values), size, out=np.zeros_like(values), where=finite))
-    return np.where(finite, -size * function(distance), values)
+    return np.where(finite, np.sign(values) * size * function(distance), values)
+
+
+def _coarse(kind: str, distance: Floats) -> Floats:
+    """Return distances rounded to a type."""
+    return rounding.floats(rounding.narrow(distance, None, kind), kind).astype(np.float64)
 
 
 def _signed(name: str, values: Floats, first: int) -> Floats:
