@@ -836,15 +836,17 @@ def _measured_only(measured: Measured, nearest: waves.WaveName | None, explained
         return replace(NONE, nearly=explained)
     kind = "angles" if reading.is_angles else "cosines or sines" if reading.is_alone else PAIRS
     one, all_ = ("frequency", "frequencies") if reading.is_alone else ("pair", "pairs")
-    many = f"{pairs.count} {all_}" if pairs.count > 1 else f"1 {one}"
+    lines = straight_columns(reading) if reading.is_alone and not reading.is_angles else np.arange(0)
+    count = pairs.count - len(lines)
+    many = f"{count} {all_}" if count > 1 else f"1 {one}"
     layout = "complex" if measured.planes[0].part else reading.layout
     stands = "in one array" if reading.is_alone and layout == "split" else LAYOUT_WORDS.get(layout, layout)
     text = f"{kind}, {many}, {stands}" + f", period {2 * np.pi / pairs.steps[0]:.6g} rows" * (pairs.count == 1)
     if not reading.is_angles and abs(pairs.magnitude - 1) > 4 * pairs.magnitude_error:
         text += f", magnitude {pairs.magnitude:.4g}"
-    lines = straight_columns(reading) if reading.is_alone and not reading.is_angles else np.arange(0)
     if len(lines):
         text += f"; {numbered_are('column', lines)} {'a straight line' if len(lines) == 1 else 'straight lines'}"
+        text += ", as in Time2Vec" * (lines.tolist() == [0])
     uneven = "" if reading.is_alone or reading.is_angles else uneven_turns(reading, measured.signal)
     if nearest is None and uneven:
         text += f"; no recipe was found: {uneven}"
@@ -855,7 +857,7 @@ def _measured_only(measured: Measured, nearest: waves.WaveName | None, explained
             even = len(steps) >= MIN_PAIRS and np.ptp(np.diff(steps)) <= MAX_UNEVEN * np.ptp(steps)
             rule = "the frequencies are evenly spaced:" if even else "no recipe was found:"
             text += f"; {rule} about {steps[0]:.4g} to {steps[-1]:.4g} radians a row"
-            text += f" in the {len(steps)} that can be measured" * (len(steps) < pairs.count)
+            text += f" in the {len(steps)} that can be measured" * (len(steps) < count)
             fast = np.arange(pairs.count) < max(2, pairs.count // 4)
             base = next(pairs.bases(np.arange(pairs.count) / pairs.count, some=fast), None)
             text += f", the fastest as of base {base:f}" if base is not None and abs(steps[0] - 1) < MAX_UNEVEN else ""

@@ -308,8 +308,8 @@ def test_what_was_done_to_pairs_is_told():
 
 def test_positions_of_alibi_in_a_narrow_type_are_told(ask):
     narrow = bfloat16(np.arange(700))
-    np.save("k.npy", (2.0 ** -np.arange(1, 9)[:, None, None] * narrow).astype("float32"))
-    answer = ask("compare", "k.npy", "alibi:heads=8,bias=key-position,queries=1,len=700").ends(1)
+    np.save("k.npy", (2.0 ** (-np.arange(1, 17) / 2)[:, None, None] * narrow).astype("float32"))
+    answer = ask("compare", "k.npy", "alibi:heads=16,bias=key-position,queries=1,len=700").ends(1)
     answer.says("different: positions of keys were rounded to bfloat16")
 
 
