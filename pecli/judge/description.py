@@ -361,6 +361,10 @@ def is_still(table: Tabular) -> bool:
     return bool((cos == 1).all() and not sin.any())
 
 
+# By how much the squares of a cosine and a sine may miss 1, in bfloat16.
+MAX_CIRCLE_GAP = 0.02
+
+
 def statistics_of(table: Tabular) -> tuple[str, ...]:
     """Return the range, the mean and the deviation of each array, and which of its rows are zero."""
     texts = []
@@ -396,6 +400,10 @@ def statistics_of(table: Tabular) -> tuple[str, ...]:
             if 0 < len(blank) < len(values) == own[0].rows:
                 text += f"; {numbered_are('row', blank)} {word}"
         texts.append(text)
+    if len(planes) == 2 and planes[0].row_shape == planes[1].row_shape and planes[0].rows == planes[1].rows:
+        one, other = (plane.at(sample_rows(plane.rows, plane.width)) for plane in planes)
+        if np.abs(one**2 + other**2 - 1).max() < MAX_CIRCLE_GAP:
+            texts.insert(0, "cosines and sines: the squares of both add up to 1, and the positions follow no rule")
     return tuple(texts)
 
 
