@@ -233,7 +233,8 @@ def _unframed(content: Any) -> Any:
         rows = rows if all(column.keys() == columns[0].keys() for column in columns) else []
     else:
         return content
-    kept = [place for place, name in enumerate(names) if name not in labels_of(names)]
+    labels = labels_of(names)
+    kept = [place for place, name in enumerate(names) if name not in labels]
     is_table = len(rows) > 1 and all(isinstance(row, list) and len(row) == len(names) for row in rows)
     return [[row[place] for place in kept] for row in rows] if is_table and _is_flat(rows) else content
 

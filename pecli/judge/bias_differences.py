@@ -138,12 +138,11 @@ def _placed_weights(actual: Tabular, expected: Table) -> str:
         Table(expected.source, expected.extent, expected.request._replace(form=form)).read(name)
         for form, name in (("index", "index"), ("parameters", "weight"))
     )
-    heads = weights.shape[1]
-    have = actual.read(actual.arrays[0].name).reshape(heads, -1)
-    buckets, first = np.unique(index, return_index=True)
-    if have.shape[1] != index.size:
+    heads, have = weights.shape[1], actual.read(actual.arrays[0].name)
+    if have.size != heads * index.size:
         return ""
-    own = have[:, first].T
+    buckets, first = np.unique(index, return_index=True)
+    own = have.reshape(heads, -1)[:, first].T
     others = {
         "heads and buckets of the weights are exchanged (transposed)": weights.T,
         "the weights were reshaped to (heads, buckets) where they should be transposed": weights.reshape(heads, -1).T,
