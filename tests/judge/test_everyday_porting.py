@@ -338,3 +338,10 @@ def test_rounded_numbers_of_a_recipe_are_harmless(ask):
     matrix = "+".join(f"{k / 7:.12f}" for k in range(1, 4))
     answer = ask("compare", "t.npy", f"fourier:dim=6,matrix={matrix}").ends(1)
     answer.says("different, but harmless: less than a rounding to float32").never("cyclic")
+
+
+def test_weights_of_buckets_are_told_from_their_bias(ask):
+    np.save("w.npy", np.random.default_rng(0).normal(size=(32, 8)).astype("float32"))
+    said = "different: the file holds what the expected table is made of: weight for each bucket and head"
+    ask("compare", "w.npy", "t5:heads=8").ends(1).says(said)
+    ask("compare", "w.npy", "t5:heads=8,weights=w.npy,len=20").ends(1).says(said)
