@@ -8,8 +8,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cache
 from itertools import islice
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pecli.errors import PecliError
 from pecli.formats.decimals import digits_text, how_printed, printed_digits
@@ -141,6 +143,8 @@ def explain(actual: Tabular, expected: Tabular, found: Comparison) -> list[Findi
             return copied
         if numbered := _numbered_rows(actual, expected):
             return numbered
+        if still := _still_columns(actual, expected):
+            return still
         if isinstance(expected, Table) and expected.request.naming != ArrayNaming():
             return _renamed(actual, expected)
         if is_large(actual) and random_parts(actual, drawn=True) == [ALL] and random_parts(expected) != [ALL]:
@@ -269,6 +273,22 @@ def _numbered_rows(actual: Tabular, expected: Tabular) -> list[Finding]:
         Finding("columns", text),
         *(one.without_option for one in ([] if compared.equal else explain(other, expected, compared))),
     ]
+
+
+def _still_columns(actual: Tabular, expected: Tabular) -> list[Finding]:
+    """Return that the last columns of two arrays are 1 and 0, as of pairs that do not turn; [] of others."""
+    pairs = pair_views(actual, expected)[0]
+    if len(pairs) != 2 or is_large(actual) or any(left.row_size <= right.row_size for left, right in pairs):
+        return []
+    width, arrays, added = pairs[0][1].row_size, dict[str, NDArray[Any]](), list[Floats]()
+    for left, _ in pairs:
+        arrays[left.name] = actual.read(left.name)[..., :width]
+        added.append(read_floats(left, 0, left.rows)[:, width:])
+    if any((one != one[0, 0]).any() for one in added) or {float(one[0, 0]) for one in added} != {0.0, 1.0}:
+        return []
+    which = numbered("column", np.arange(width, pairs[0][0].row_size))
+    others = (one.without_option for one in _explained(InMemory(arrays), expected))
+    return [Finding("columns", f"{which} are of pairs that do not turn: cosine 1 and sine 0"), *others]
 
 
 def _additional_columns(actual: Tabular, expected: Tabular) -> list[Finding]:

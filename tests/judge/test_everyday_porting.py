@@ -345,3 +345,11 @@ def test_weights_of_buckets_are_told_from_their_bias(ask):
     said = "different: the file holds what the expected table is made of: weight for each bucket and head"
     ask("compare", "w.npy", "t5:heads=8").ends(1).says(said)
     ask("compare", "w.npy", "t5:heads=8,weights=w.npy,len=20").ends(1).says(said)
+
+
+def test_pairs_that_do_not_turn_are_told(ask):
+    table = cache(angles(100, 32), "half")
+    wide = {name: np.pad(v, ((0, 0), (0, 32)), constant_values=float(name == "cos")) for name, v in table.items()}
+    np.savez("c.npz", **wide)
+    answer = ask("compare", "c.npz", "rope:dim=64,rotary-dim=32").ends(1)
+    answer.says("different: columns 32 to 63 are of pairs that do not turn: cosine 1 and sine 0")
