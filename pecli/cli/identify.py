@@ -35,7 +35,7 @@ def command(options: IdentifyOptions) -> int:
     from pecli.cli.inspect import check_computed, inspection_view, open_table_of
     from pecli.inspect.statistics import inspect_table, preview
     from pecli.judge.compare import identified
-    from pecli.judge.identify import identify_printed
+    from pecli.judge.printed import identify_printed
     from pecli.tables.alignment import take_usual_type
 
     source = read_source(options.source, **shared.choice_of(options))

@@ -418,7 +418,10 @@ def format_of(source: InputFile, expected: Format | None) -> Format:
         if expected is None and is_text(source.head):
             return FORMATS["csv"]
         if expected is None:
-            raise source.bad(f"is of no known format ({', '.join(READ)}): name it with --format")
+            known = ", ".join(READ)
+            raise source.bad(
+                f"is of no known format ({known}): raw numbers have neither shape nor type; save it as npy"
+            )
         if not expected.magic and b"\0" not in source.head:
             raise source.bad("is text that is not in UTF-8: save it in UTF-8")
         raise source.bad(f"is no {expected.title} file: it is damaged, or has the wrong suffix")

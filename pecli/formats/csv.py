@@ -140,6 +140,15 @@ class CsvTable(BatchTable):
             below = self._data[begin : begin + BLOCK].partition(b"\n")[0].decode(errors="replace")
             if _not_numbers(self._header(below, separator)):
                 raise source.bad(wrong)
+        if (
+            named
+            and len(self._header(self._data[begin:].partition(b"\n")[0].decode(errors="replace"), separator))
+            == len(names) + 1
+        ):
+            names = ["", *names]  # as R's write.table names its rows
+        if words and (numbers := [name for name in names if is_number(name)]) and len({*numbers}) < len(numbers):
+            odd = next(name for name in names if not is_number(name))
+            raise source.bad(f"has '{odd[:SHOWN]}' in its first row, where a number should stand")
         if len(set(names)) < len(names):
             again = next(name for name in names if names.count(name) > 1)
             text = f"has two columns called '{again[:SHOWN]}'"
@@ -246,7 +255,7 @@ class CsvTable(BatchTable):
 
     def _header(self, line: str, separator: str) -> list[str]:
         if separator == " ":
-            return line.split()
+            return [name.strip('"') for name in line.split()]
         try:
             return [read_name(name.strip()) for name in next(csv.reader([line.rstrip("\r")], delimiter=separator))]
         except csv.Error:  # a name of more than 128 KiB

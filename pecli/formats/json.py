@@ -25,6 +25,7 @@ from pecli.formats.io.source import InputFile, whole
 from pecli.formats.layout import with_positions
 from pecli.formats.stored import StoredTable, axes_of, plain, plain_facts, texts
 from pecli.numbers.bounds import LARGEST_JSON
+from pecli.numbers.decimals import shorten
 from pecli.numbers.dtypes import ITEM_BYTES, REAL, real_pairs, real_type
 from pecli.spec.tabular import Array, Tabular, array_of
 
@@ -82,7 +83,7 @@ LONG_TEXT = re.compile(rb'"[^"]{%d}' % MAX_NUMBER)
 NAMES = {b"inf": b"Infinity", b"nan": b"NaN"}  # what Python's reader calls them
 
 
-DAMAGED = "is not JSON: it is truncated or damaged; make it again"
+DAMAGED = "is not JSON, though it begins like it: it is damaged, or in another language; write rows of numbers, as csv"
 # What NumPy, PyTorch and JAX print otherwise than JSON has it; rows of JSON on a line each want commas too.
 PRINTED = (
     (re.compile(rb"^[\w.]+\("), b""),  # tensor(, array(
@@ -168,7 +169,7 @@ class JsonTable(StoredTable):
     def _of_lists(self, name: str, lists: Any) -> NDArray[Any]:
         """Return nested lists as an array of integers or float64."""
         if self._has_words and _has_word(lists):
-            raise self.source.bad(f"mixes numbers with other things in '{name}'")
+            raise self.source.bad(f"holds {_word_of(lists)} among the numbers of '{name}'")
         try:
             values = np.array(lists)
         except ValueError:
@@ -227,10 +228,19 @@ def _unframed(content: Any) -> Any:
     elif isinstance(content, list) and content and all(isinstance(row, dict) for row in content):
         names, rows = list(content[0]), [list(row.values()) for row in content if row.keys() == content[0].keys()]
         rows = rows if len(rows) == len(content) else []
+        if rows and any(isinstance(value, list) for value in rows[0]):  # beside which others are labels
+            rows = [[number for value in row if isinstance(value, list) for number in value] for row in rows]
+            names = [*map(str, range(len(rows[0])))]
     elif isinstance(content, dict) and content and all(isinstance(column, dict) for column in content.values()):
         names, columns = list(content), list(content.values())
         rows = [list(row) for row in zip(*(column.values() for column in columns), strict=False)]
         rows = rows if all(column.keys() == columns[0].keys() for column in columns) else []
+    elif (
+        isinstance(content, dict)
+        and list(content) == list(map(str, range(len(content))))
+        and _is_flat([[*content.values()]])
+    ):
+        return list(content.values())  # as JavaScript writes a typed array
     else:
         return content
     labels = labels_of(names)
@@ -241,6 +251,13 @@ def _unframed(content: Any) -> Any:
 
 def _is_flat(rows: list[list[Any]]) -> bool:
     return all(isinstance(value, int | float) and not isinstance(value, bool) for row in rows for value in row)
+
+
+def _word_of(nested: Any) -> str:
+    """Return the first thing that is no number, as JSON has it."""
+    while isinstance(nested, list):
+        nested = next(one for one in nested if _has_word(one))
+    return shorten(json.dumps(nested))
 
 
 def _has_word(nested: Any) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import re
 from collections.abc import Iterator
@@ -87,6 +88,13 @@ def _causes(actual: Tabular, expected: Table, held: list[biases.Lines], compared
                 return found
     if found := _mistakes(held, expected):
         return found
+    if expected.source.keys().get("mask") not in (None, "causal") and any(
+        (lines.sample == -np.inf).any() for lines in held
+    ):
+        with contextlib.suppress(PecliError):
+            recipe = Recipe.bind(name, **{**expected.source.keys(), "mask": "causal"})
+            if found := _mistakes(held, Table(recipe, expected.extent, expected.request)):
+                return [*found, Finding("mask", "besides, a causal mask where none was expected")]
     fits = list[biases.Fit]()
     for one in biases.fits(actual, name):
         other_axes = _is_part(compared) and set(one.candidate.notes) & {*biases.READINGS.values()}

@@ -167,7 +167,7 @@ def _reasons(table: Tabular, found: Identification) -> Iterator[str]:
         alike = _resembled(table, found.usual or _usual(table, base), base)
         only = {"decimals"} if few else {"value"} if _is_small(table) else set()
         said, findings = next((one for one in alike if not only or one[1][0].kind in only), ("", []))
-    texts = [one.text for one in findings if one.kind not in (*VAGUE, "arrays")] if said else []
+    texts = [one.text for one in findings if one.kind not in (*VAGUE, "arrays", "labels")] if said else []
     yield from [f"nearly {said}: {text}" for text in texts[:1]] + texts[1:]
     drawn = [*map(random_words, random_parts(table, drawn=True))] if table.arrays and not texts else []
     drawn = drawn or [TRAINED] * (is_trained(table) and not texts)

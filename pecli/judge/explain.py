@@ -74,6 +74,7 @@ from pecli.judge.transforms import (
     MAX_FIRST_GAP,
     added_positions,
     colliding,
+    cut_values,
     few_cells,
     gathered,
     left_padding,
@@ -86,11 +87,12 @@ from pecli.judge.transforms import (
     reordered,
     rounded_from,
     rounded_values,
+    slightest,
     unlike_halves,
     without_function,
 )
 from pecli.judge.waves import LOW_TYPES
-from pecli.numbers.dtypes import GRIDS
+from pecli.numbers.dtypes import GRIDS, REAL
 from pecli.numbers.printing import limit
 from pecli.numbers.rounding import floats
 from pecli.spec.catalogue import CATALOGUE
@@ -181,7 +183,7 @@ def explain(actual: Tabular, expected: Tabular, found: Comparison) -> list[Findi
             if similar is not None:
                 findings = _described(actual, similar, found)
             if findings and findings[0].kind == "type":
-                findings = _cut(findings, pairs)
+                findings = cut_values(findings, pairs)
             if findings and findings[0].kind == "frequency":
                 findings = resized(pairs, table) or findings
             findings = findings or _of_one_array(actual, table, found) or _channels_first(actual, table)
@@ -328,8 +330,6 @@ def beyond_tolerance(actual: Tabular, expected: Tabular, found: Comparison) -> l
 MAX_SENSE = 1e30
 # Units in the last place by which float64 values differ that were computed in another order.
 MAX_DOUBLE_ULP = 16
-# Rows that show whether values were cut, and the share of them that may be farther from zero.
-CUT_ROWS, MAX_FARTHER = 1 << 10, 0.02
 # Layouts of cosines and sines in two arrays.
 APART = ("split", "half", "interleaved")
 
@@ -447,8 +447,9 @@ def _of_recipe(actual: Tabular, table: Table, tolerance: Tolerance) -> list[Find
     of_waves = isinstance(table.plan, Waves) and table.positions.is_range
     is_swapped = of_waves and len(sides) == 1 and len(sides[0]) == 2 and sides[0][0] == width != sides[0][1]
     rows = next(iter(reshaped(actual).items()), None) if is_flat or is_swapped else None
-    if rows is not None and is_swapped:
-        table = of_length(table, sides[0][1]).as_type(table.request.dtype)
+    as_long = rows is not None and is_flat and of_waves and table.rows == sides[0][0]  # as the file has values
+    if rows is not None and (is_swapped or as_long):
+        table = of_length(table, rows[1].arrays[0].rows).as_type(table.request.dtype)
     findings = _explained(rows[1], table) if rows is not None else []
     right = rows is not None and compare_tables(rows[1], table, Tolerance(atol=MAX_ADDITIONAL_GAP)).equal
     if rows is not None and (right or (findings and not is_swapped and findings[0].kind not in VAGUE)):
@@ -467,16 +468,6 @@ def _exchanged_sides(actual: Tabular, table: Table) -> list[Finding]:
         return []
     text = "height and width are exchanged: the map is {1} x {0} where {0} x {1} was expected".format(*grid)
     return [Finding("axes", text), *(one.without_option for one in findings)]
-
-
-def _cut(findings: list[Finding], pairs: Sequence[tuple[ArrayView, ArrayView]]) -> list[Finding]:
-    """Return findings on a narrower type, where no rounding gives numbers as near to zero."""
-    both = [[np.abs(read_floats(view, 0, min(view.rows, CUT_ROWS))) for view in pair] for pair in pairs]
-    farther = [(y > x)[y != x].mean() for y, x in both if y.shape == x.shape and (y != x).any()]
-    if not farther or max(farther) > MAX_FARTHER:  # of rounded ones half are farther from zero
-        return findings
-    text = findings[0].text.replace(" rounded to ", " cut instead of rounded to ", 1)
-    return [findings[0]._replace(text=text), *findings[1:]]
 
 
 def _channels_first(actual: Tabular, table: Table) -> list[Finding]:
@@ -764,10 +755,14 @@ def _located(actual: Tabular, expected: Tabular, *, tensors: bool = False) -> li
     if any(left.dtype != right.dtype for left, right in pairs) and (narrow := rounded_values(pairs)):
         return [narrow]
     findings = located(pairs)
+    if [one.kind for one in findings[:2]] == ["decimals", "rest"]:
+        findings = _hidden_rounding(pairs, findings)
     if any(finding.kind != "place" for finding in findings):
         is_rough = any(REST_OFF in one.text or one.kind == "value" for one in findings)
         other = other_choice(actual, expected) if isinstance(expected, Table) and is_rough else []
         return other or started(findings, expected)
+    if any((left.dtype in REAL) != (right.dtype in REAL) for left, right in pairs):  # complex and real numbers
+        return findings
     if narrow := rounded_values(pairs):
         return [narrow]
     if tensors and (rotated := _rotated(pairs)):
@@ -785,6 +780,8 @@ def _located(actual: Tabular, expected: Tabular, *, tensors: bool = False) -> li
     if is_orthonormal(actual) and not is_orthonormal(expected):
         return [Finding("identity", ORTHONORMAL), *findings]
     of_points = isinstance(expected, Table) and expected.source.keys().get("points")
+    if isinstance(expected, Table) and (printed := _described_printed(actual, expected)):
+        return printed
     random = [] if of_points else random_parts(actual)  # features of any points look drawn at random
     if random := [part for part in random if part not in random_parts(expected)]:
         return [*(Finding("random", random_words(part)) for part in random), *findings]
@@ -793,7 +790,7 @@ def _located(actual: Tabular, expected: Tabular, *, tensors: bool = False) -> li
         return [whole, *findings]
     named = list[Finding]()
     if isinstance(expected, Table):
-        named = _padded(actual, expected) or padded_grid(pairs, expected) or _described_printed(actual, expected)
+        named = _padded(actual, expected) or padded_grid(pairs, expected)
     same = all(left.plain_shape == right.plain_shape for left, right in pairs)
     if not isinstance(expected, Table) and (adapted := low_rank(pairs)):
         return [adapted, *findings]
@@ -804,8 +801,16 @@ def _located(actual: Tabular, expected: Tabular, *, tensors: bool = False) -> li
     others = as_other_types(actual) if actual.arrays[0].dtype in LOW_TYPES and own and own.recipe is None else ()
     if own is None or any(identify(other).confidence == "sure" for _, other in others):
         return _as_bits(actual, expected) or findings
+    return _by_identity(own, actual, expected, pairs, findings)
+
+
+def _by_identity(
+    own: Identification, actual: Tabular, expected: Tabular, pairs: list[tuple[ArrayView, ArrayView]],
+    findings: list[Finding],
+) -> list[Finding]:  # fmt: skip
+    """Return what the file is found to hold, before findings on the place of a difference."""
     if own.recipe is None or own.confidence == "unknown":
-        if isinstance(expected, Table) and isinstance(expected.plan, Waves) and (slight := _slightest(pairs)):
+        if isinstance(expected, Table) and isinstance(expected.plan, Waves) and (slight := slightest(pairs)):
             return [slight]
         if shifted := moved_coordinates(pairs):
             return [shifted, *findings]
@@ -837,12 +842,16 @@ def _located(actual: Tabular, expected: Tabular, *, tensors: bool = False) -> li
     return [Finding("identity", f"the file holds other values: {sure}{what}{lone}"), *findings]
 
 
-def _slightest(pairs: Sequence[tuple[ArrayView, ArrayView]]) -> Finding | None:
-    """Return that cosines and sines differ by less than a rounding to float32, as where a recipe's numbers were cut."""
-    both = ([read_floats(view, 0, view.rows) for view in pair] for pair in pairs)
-    gaps = [np.abs(y - x).max(initial=0) if y.shape == x.shape else math.inf for y, x in both]
-    most = float(max(gaps, default=math.inf))
-    return harmless("less than a rounding to float32", most, 0) if most < EPSILON["float32"] else None
+def _hidden_rounding(pairs: Sequence[tuple[ArrayView, ArrayView]], findings: list[Finding]) -> list[Finding]:
+    """Return what was done to some values of a printed table, as a type shows that hides the rounding of digits."""
+    decimals = findings[0]._replace(text=findings[0].text.replace("values are", "others are"))
+    for kind in HIDING:
+        both = [[rounded(read_floats(view, 0, view.rows), kind) for view in pair] for pair in pairs]
+        seen = [(with_rows(a, y), with_rows(b, x)) for (a, b), (y, x) in zip(pairs, both, strict=True)]
+        few = located(seen)
+        if few and few[0].kind not in VAGUE:
+            return [*(one for one in few if one.kind != "rounding"), decimals]
+    return [*findings[1:], decimals]
 
 
 def _other_keys(actual: Tabular, wanted: Identification) -> list[Finding]:

@@ -45,6 +45,7 @@ from pecli.judge.planes import (
     planes_of,
     rows_of,
 )  # fmt: skip
+from pecli.judge.printed import MAX_WIDTH, identify_printed, unlike_printed
 from pecli.judge.rows import floats as read_floats
 from pecli.judge.signal import (
     Measured,
@@ -75,32 +76,6 @@ from pecli.tables.request import Extent, take_table_keys
 from pecli.tables.sources import read_source
 from pecli.tables.table import Table
 from pecli.tables.views import pair_views
-
-# Recipe, array, first column of the second pair, and its function.
-STYLES = (
-    ("sinusoidal:dim={width},base={base}", "pe", 2, np.sin),
-    ("rope:dim={width},base={base}", "cos", 1, np.cos),
-    ("sinusoidal:dim={width},base={base},order=sin-cos", "pe", 1, np.sin),
-    ("rope:dim={width},base={base}", "sin", 1, np.sin),
-    ("rope:dim={width},base={base},layout=pairs", "cos_sin", 2, np.cos),
-    ("rope:dim={width},base={base},layout=concat", "cos_sin", 1, np.cos),
-    *((f"rope:dim={{width}},base={{base}},layout={layout}", part, column, wave)
-      for layout, column in (("half", 1), ("interleaved", 2)) for part, wave in (("cos", np.cos), ("sin", np.sin))),
-)  # fmt: skip
-# How printed values agree with a recipe, the closest first; of float32 phases, by how many units of the last digit.
-MAX_PHASES = 16
-AGREES = {
-    "rounded": "agrees rounded",
-    "cut": "agrees cut",
-    "phases": "is that of float32 phases (within their rounding)",
-}
-# Widths that are compared in full, the roundest first; raised, few decimals of few rows take proportionally longer.
-MAX_WIDTHS = 64
-# Rows by which widths are chosen before all rows are compared: first a few.
-FIRST_PRINTED_ROWS, MAX_PRINTED_ROWS = 16, 256
-# Widest table whose first columns are recognised; raised, the search takes proportionally longer.
-MAX_WIDTH = 8192
-
 
 # Different values of a worked example of few rows, and their digits.
 MIN_WORKED, MAX_WORKED_DIGITS = 6, 5
@@ -139,7 +114,7 @@ def identify_digits(table: Tabular) -> Identification | None:
     first, error = next(iter(arrays.values())), EPSILON[chosen[0].dtype]
     printed = printed_digits(first, error, most=MAX_FREQUENCY_DIGITS)
     few = printed is None
-    if few and first.ndim == 2 and min(first.shape) > 2:  # a worked example
+    if few and (first.ndim == 1 or (first.ndim == 2 and min(first.shape) > 2)):  # a list, or a worked example
         printed = printed_digits(first, error, MIN_WORKED, MAX_WORKED_DIGITS)
     if printed is None:
         return None
@@ -181,8 +156,8 @@ def identify_digits(table: Tabular) -> Identification | None:
         apart = max((np.abs(v - x).max() if v.shape == x.shape else np.inf for v, x in both), default=np.inf)
         other = other if apart <= 0.1**digits and len(both) == len(table.arrays) else NONE
     if other.recipe is None and own and hidden[0].recipe:
-        notes = (f"printed with {words}, as another rounding than the recipe's leaves them", *own[0].notes)
-        return replace(own[0], confidence="likely", arithmetic=words, equal=0.0, notes=notes)
+        note = unlike_printed(own[0], table, 10.0**-digits, words, significant=significant)
+        return replace(own[0], confidence="likely", arithmetic=words, equal=0.0, notes=(note, *own[0].notes))
     return other if other.recipe else None
 
 
@@ -209,69 +184,6 @@ def _without_type(found: Identification) -> Identification:
     own, *others = (DTYPE.sub("", recipe) for recipe in (found.recipe or found.nearest or "", *found.aliases))
     notes = tuple(note for note in found.notes if not WITHIN.match(note))
     return replace(found, recipe=own, aliases=tuple(others), notes=notes)
-
-
-def identify_printed(table: Tabular, decimals: int) -> Identification:
-    """Return the recipe whose values, with this number of decimals, are those of a file's first array.
-
-    Parameters
-    ----------
-    table : Tabular
-        Values with two axes: rows of positions 0, 1, .. or 1, 2, .., and the first columns or all of them.
-    decimals : int
-        Number of decimals that were printed.
-
-    Returns
-    -------
-    Identification
-        "likely", since few decimals leave other widths; a note says which.
-    """
-    real = [array for array in table.arrays if not array.dtype.startswith("complex")]
-    array = next((a for a in real if len(a.shape) == 2 and a.shape[1] > 2), None)
-    if array is None:
-        return replace(NONE, measured=("printed tables have two axes and at least three columns of real numbers",))
-    values = np.asarray(table.read(array.name), np.float64)
-    starts = (0, 1) if len(values) > 1 else (1,)  # row 0 is the same for every width
-    for start, (recipe, part, column, function), base in product(starts, STYLES, BASES):
-        text = f"{recipe.replace(',base={base}', '') if base == BASES[0] else recipe},len={len(values)}"
-        text += f",start={start}" * start
-        each = 2 if part in ("cos", "sin") and "layout" not in recipe else 1  # columns of the width that one stands for
-        widths = _widths(values, decimals, start, each, column, function, base)
-        by_way: dict[str, list[int]] = {way: [] for way in (*AGREES, "")}
-        for width in widths:
-            made = Table.parse(f"{text.format(width=width, base=base)},dtype=float64")
-            exact = np.asarray(made.read(part), np.float64).reshape(len(values), -1)[:, : values.shape[1]]
-            own = np.full_like(exact, 10.0**-decimals / 100 + EPSILON[array.dtype])
-            phases = own + 2 * EPSILON["float32"] * (1 + len(values))
-            how = how_printed(values, exact, own, (decimals, False)) if own.max() < 0.1**decimals else ""
-            if not how and phases.max() < MAX_PHASES * 0.1**decimals:
-                how = "phases" * bool(how_printed(values, exact, phases, (decimals, False)))
-            by_way[how].append(width)
-        for how, agrees in AGREES.items():
-            if found := by_way[how]:
-                notes = [f"every value {agrees} to {decimals} decimals"]
-                if len(found) > 1:
-                    notes.append(f"widths from {min(found)} to {max(found)} give the same decimals")
-                if found[0] > values.shape[1] * each:
-                    notes.append(f"the file holds the first {values.shape[1]} columns")
-                text = text.format(width=found[0], base=base)
-                steps = f"{decimals} decimals"
-                return Identification(text, "likely", arithmetic=steps, notes=tuple(notes), count=values.size)
-    return replace(NONE, measured=(f"no usual base and width give these {decimals} decimals",))
-
-
-def _widths(
-    values: Floats, decimals: int, start: int, each: int, column: int, function: np.ufunc, base: int
-) -> list[int]:
-    """Return the widths whose second pair has the printed values, the roundest first, such as a power of two."""
-    least = each * values.shape[1]
-    widths = np.arange(least + least % 2, MAX_WIDTH + 1, 2)
-    most = 1.02 * 10.0**-decimals + 2 * EPSILON["float32"] * len(values)
-    for rows in (FIRST_PRINTED_ROWS, MAX_PRINTED_ROWS):
-        few = values[:rows, column : column + 1]
-        made = function(np.outer(np.arange(start, start + len(few)), float(base) ** (-2.0 / widths)))
-        widths = widths[(np.abs(few - made) <= most).all(axis=0)]
-    return sorted(widths.tolist(), key=lambda w: (-(w & -w), w))[:MAX_WIDTHS]
 
 
 # Share of all values that a likely recipe must explain.
@@ -324,7 +236,8 @@ def identify(table: Tabular, positions: Floats | None = None) -> Identification:
             for note, way in {NUMBERED: without_numbers, EXCHANGED: transposed}.items() if not found.recipe else ():
                 rest = way(table)
                 if rest is not None and (printed := identify_digits(rest)) is not None:
-                    found = replace(printed, notes=(*printed.notes, note))
+                    others = tuple(one for one in printed.notes if one != note)
+                    found = replace(printed, notes=others if note in printed.notes else (*others, note))
                     break
         named = getattr(table, "names_are_numbers", False)
         names = ("the names of the columns are numbers: a row before the first one, most likely",) * named

@@ -20,6 +20,7 @@ from pecli.engine.threads import ordered_map
 from pecli.formats.decimals import digits_text, how_printed, printed_digits
 from pecli.judge import orders
 from pecli.judge.description import MAX_ROOT_ERROR, MAX_ULP_NAMED, ROOTS, factor_text, value_texts
+from pecli.judge.fixed_point import BITS, fixed_point
 from pecli.judge.interpolation import LINEAR, interpolated
 from pecli.judge.planes import EPSILON, Floats, Integers, effective_dtype, reread, rounded, sample_rows, truncated, unit
 from pecli.judge.rows import MAX_HELD, Rows, count_of, floats, held, real_parts, rows_at, width_of, with_rows
@@ -670,16 +671,13 @@ def _candidates(y: Floats, x: Floats, near: float, stored: str) -> Changes:
     if factor not in (0.0, 1.0, -1.0):
         exact = next((number for number in ROOTS.values() if abs(factor / number - 1) < MAX_ROOT_ERROR), factor)
         yield RowChange("factor", f"{{}} are {factor_text(factor)} times the expected ones", lambda v: v * exact)
-        if (top := float(np.rint(np.abs(y).max() / size))) > 1 and (y == np.rint(y)).all():
-            text, half = f"{{}} are {factor_text(top)} times the expected ones", 0.5 + top * 4 * EPSILON["float32"]
-            yield RowChange("factor", f"{text}, rounded to whole numbers", lambda v: v * top, half=half)
-            yield RowChange("factor", f"{text}, cut to whole numbers", lambda v: v * top - np.sign(v) / 2, half=half)
     differ = np.ptp(x) > near + 2.0**-26 * size  # else any line fits
     slope, added = np.polyfit(x, y, 1) if differ else (0.0, 0.0)
     if near > 0 and abs(slope) > near and abs(slope - 1) > near and abs(added) > near:
         sign = "plus" if added > 0 else "minus"
         text = f"{{}} are {slope:.6g} times the expected ones {sign} {abs(added):.6g}"
         yield RowChange("factor", f"{text}, as with another mean and spread", lambda v: slope * v + added)
+    yield from (RowChange(kind, text, made, half=half) for kind, text, made, half in fixed_point(y, x, 1))
     if stored or (y == np.rint(y)).all():
         yield from _coarser(y, x, near, stored)
 
@@ -706,6 +704,9 @@ def _coarser(y: Floats, x: Floats, near: float, stored: str) -> Changes:
             text += f", and multiplied back by 1/{over}" * (levels != over)
             top = 127 / 128 if levels == 128 and y.max() < 1 else math.inf  # 128, which int8 lacks, is cut to 127
             yield RowChange("cast", text, partial(_scaled_and_cut, levels / over, top), half=0.5 / over)
+    bits = next((k for k in BITS if (y * 2.0**k == np.rint(y * 2.0**k)).all()), None)
+    steps = fixed_point(y, x, 1 << bits) if bits is not None else ()
+    yield from (RowChange(kind, text, made, half=half) for kind, text, made, half in steps)
     for kind, other in (("float16", "bfloat16"), ("bfloat16", "float16")):
         if np.array_equal(rounded(y, kind), y):
             text, half = f"{{}} are {other} whose bits were read as {kind}", 2 * EPSILON[kind] * float(np.abs(y).max())

@@ -44,6 +44,7 @@ MAX_SLIGHT = 0.1
 MIN_OFFSET = 100
 # Floating-point types of 8 bits, which no file format of pecli stores.
 FLOATS_OF_8_BITS = {"float8 (e4m3)": FloatGrid(4, -6, 8), "float8 (e5m2)": FloatGrid(3, -14, 15)}
+FIXED_POINT = 1 << 16  # by which values of fixed point are whole numbers
 # Values that show a step, those of a block that do, and by how much of it they may be off: narrow types round them.
 MIN_QUANTISED, MIN_LEVELS, MAX_STEP_GAP = 256, 8, 0.1
 
@@ -105,6 +106,8 @@ def noise(pairs: list[tuple[ArrayView, ArrayView]], most: float = MAX_NOISE) -> 
     whole = [[read_floats(view, 0, min(view.rows, max(most_rows, RANDOM_ROWS))) for view in pair] for pair in pairs]
     if text := _quantised([one for one in whole if one[0].shape == one[1].shape]):
         return Finding("random", text)
+    if all((y * FIXED_POINT == np.rint(y * FIXED_POINT)).all() for y, _ in whole):
+        return None
     both = [[values[:RANDOM_ROWS] for values in pair] for pair in whole]
     rests = {str(k): y - x for k, (y, x) in enumerate(both) if y.shape == x.shape}
     if not rests or len(rests) < len(pairs) or random_parts(InMemory(rests), drawn=True) != [ALL]:

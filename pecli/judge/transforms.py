@@ -9,7 +9,7 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
-from pecli.formats.decimals import digits_text, printed_digits
+from pecli.formats.decimals import digits_text, how_printed, printed_digits
 from pecli.judge.description import harmless, value_texts
 from pecli.judge.frequencies import MAX_FREQUENCY_DIGITS, MAX_REPEAT_GAP
 from pecli.judge.identify import identify
@@ -138,9 +138,27 @@ MAX_HALF = 0.5 + 2.0**-12
 MAX_PRINTED = 1 << 16
 
 
+# Different values that show by their digits that they were printed, fewer digits than float32 has, and all decimals.
+MIN_CUT, MAX_CUT, MAX_DECIMALS = 4, 6, 9
+
+
 def rounded_values(pairs: list[tuple[ArrayView, ArrayView]]) -> Finding | None:
     """Return the finding that the values of one side are those of the other, rounded to a narrow type."""
     ways = (rounded, "were rounded to"), (truncated, "were cut, not rounded, to")
+    both = [[read_floats(view, 0, view.rows) for view in pair] for pair in pairs]
+    of_text = all(left.dtype in ("float32", "float64") for left, _ in pairs)
+    error = max((EPSILON[left.dtype] for left, _ in pairs), default=0.0) if of_text else 0.0
+    if of_text and any(
+        printed_digits(y, error, MIN_CUT) for y, _ in both
+    ):  # exact numbers of a narrow type have few, too
+        alike = all(y.shape == x.shape for y, x in both)
+        for digits in range(1, MAX_DECIMALS if alike else 0):
+            slack = [2.0**-50 + error * np.abs(x) for _, x in both]
+            ways_of = {how_printed(y, x, gap, (digits, False)) for (y, x), gap in zip(both, slack, strict=True)}
+            whole = all((np.abs(np.round(y, digits) - y) <= 2 * error * np.abs(y)).all() for y, _ in both)
+            if whole and ways_of == {"rounded"}:
+                return Finding("decimals", f"all values are right, rounded to {digits_text(digits, False)}")
+        return None
     tried = [*product((*LOW_TYPES, "float32"), ways), ("float32", (_as_printed, "were rounded to"))]
     for kind, (how, done) in tried if pairs else ():
         for own, sides, words in (
@@ -332,7 +350,7 @@ def few_cells(pairs: list[tuple[ArrayView, ArrayView]]) -> list[Finding]:
         return []
     y, x = (read_floats(view, 0, view.rows) for view in (left, right))
     printed = printed_digits(y, EPSILON[left.dtype], MIN_DIFFERENT)
-    if printed is None or printed[1]:
+    if printed is None or printed[1] or y.shape != x.shape:
         return []
     half = 0.5 * 0.1 ** printed[0] * (1 + MAX_FIRST_GAP) + EPSILON[left.dtype]
     wrong = np.argwhere(~(np.abs(y - x) <= half))
@@ -482,3 +500,25 @@ def lost_points(have: Floats, want: Floats) -> str:
             first = f"{have[lost][0]:g} in row {at[0][0]}, column {at[0][1]} for {have[lost][0] * 0.1**k:.{k}f}"
             return f"{len(at)} {some} decimal point, such as {first}; the others are right to {k} decimals"
     return ""
+
+
+# Rows that show whether values were cut, and the share of them that may be farther from zero.
+CUT_ROWS, MAX_FARTHER = 1 << 10, 0.02
+
+
+def cut_values(findings: list[Finding], pairs: Sequence[tuple[ArrayView, ArrayView]]) -> list[Finding]:
+    """Return findings on a narrower type, where no rounding gives numbers as near to zero."""
+    both = [[np.abs(read_floats(view, 0, min(view.rows, CUT_ROWS))) for view in pair] for pair in pairs]
+    farther = [(y > x)[y != x].mean() for y, x in both if y.shape == x.shape and (y != x).any()]
+    if not farther or max(farther) > MAX_FARTHER:  # of rounded ones half are farther from zero
+        return findings
+    text = findings[0].text.replace(" rounded to ", " cut instead of rounded to ", 1)
+    return [findings[0]._replace(text=text), *findings[1:]]
+
+
+def slightest(pairs: Sequence[tuple[ArrayView, ArrayView]]) -> Finding | None:
+    """Return that cosines and sines differ by less than a rounding to float32, as where a recipe's numbers were cut."""
+    both = ([read_floats(view, 0, view.rows) for view in pair] for pair in pairs)
+    gaps = [np.abs(y - x).max(initial=0) if y.shape == x.shape else math.inf for y, x in both]
+    most = float(max(gaps, default=math.inf))
+    return harmless("less than a rounding to float32", most, 0) if most < EPSILON["float32"] else None

@@ -20,6 +20,8 @@ Ramp = tuple[dict[str, str], Floats, float]
 
 # Digits of a factor that somebody chose; with 6, roundings of bfloat16 frequencies are named as factors.
 MAX_FACTOR_DIGITS = 4
+# Smallest factor that is no rounding.
+MIN_FACTOR = Decimal("1.1")
 # low-freq-factor and high-freq-factor: Llama 3's, Llama 4's, which are equal, then others that were published.
 RAMP_ENDS = ((1.0, 4.0), (1.0, 1.0), (1.0, 32.0), (1.0, 8.0), (2.0, 4.0), (1.0, 2.0), (2.0, 8.0))
 # beta-fast: YaRN's, then others that were published.
@@ -199,9 +201,9 @@ def _factors(ratio: Floats, loose: Floats) -> Iterator[Decimal]:
     low, high = (1 / (ratio[tail] * (1 + loose[tail]))).max(), (1 / (ratio[tail] * (1 - loose[tail]))).min()
     if low > high:
         low, high = 1 / (last * (1 + loose[-1])), 1 / (last * (1 - loose[-1]))
-    found = [Decimal(text) for text in PUBLISHED_FACTORS if low <= float(text) <= high]
+    found = [Decimal(text) for text in PUBLISHED_FACTORS if low <= float(text) <= high and text != "1"]
     short = shortest(low, high)
-    if short not in found and short > 1 and digits(short) <= MAX_FACTOR_DIGITS + 2:
+    if short not in found and short > MIN_FACTOR and digits(short) <= MAX_FACTOR_DIGITS + 2:
         found.append(short)
     yield from found[:3]
     if not slowest:
