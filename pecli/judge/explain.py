@@ -454,8 +454,11 @@ def _of_recipe(actual: Tabular, table: Table, tolerance: Tolerance) -> list[Find
     right = rows is not None and compare_tables(rows[1], table, Tolerance(atol=MAX_ADDITIONAL_GAP)).equal
     if rows is not None and (right or (findings and not is_swapped and findings[0].kind not in VAGUE)):
         others = [one.without_option for one in findings if one.kind not in ("shape", "rounding")]
-        shape = rows[1].arrays[0].shape
-        return [Finding("shape", rows[0] + f": as {shape} it is the expected table" * (not others)), *others]
+        if not others:
+            shape = rows[1].arrays[0].shape
+            text = "the values are equal: harmless" if is_flat else f"as {shape} it is the expected table"
+            others = [Finding("rounding", text)]
+        return [Finding("shape", rows[0]), *others]
     return axes or few_cells(matched_views(actual, table))
 
 
@@ -815,7 +818,7 @@ def _by_identity(
         if shifted := moved_coordinates(pairs):
             return [shifted, *findings]
         turns, periods = cyclic(actual, of_any=True), cycle_differences(pairs)
-        if turns and periods and not any(one.kind == "place" for one in periods):
+        if turns and len(periods) == 1 and "pairs turn" in periods[0].text:
             return periods
         if turns and (isinstance(expected, Table) or not cyclic(expected, of_any=True)):
             return [*(Finding("identity", text) for text in (f"the file holds {turns[0]}", *turns[1:])), *findings]

@@ -38,7 +38,9 @@ def fixed_point(y: Floats, x: Floats, unit: int) -> Iterator[tuple[str, str, Cal
     if (own != np.rint(own)).any() or np.ptp(own) < MIN_LEVELS:
         return
     size = float(np.abs(x).max())
-    added = float(np.rint(np.polyfit(x, own, 1)[1])) if unit == 1 else 0.0
+    added = float(np.polyfit(x, own, 1)[1]) if unit == 1 else 0.0
+    power = math.copysign(2.0 ** round(math.log2(abs(added))), added) if abs(added) > 1 else 0.0  # a zero point
+    added = power if abs(added - power) < MIN_HELD else 0.0
     for zero, (way, (below, above, middle)) in product({0.0, added}, FIXED.items()):
         low, high = float(own.min()) - zero, float(own.max()) - zero
         use = (np.abs(x) > MIN_SHOWN * size) & (own - zero < high) & (own - zero > low)

@@ -149,7 +149,7 @@ def rounded_values(pairs: list[tuple[ArrayView, ArrayView]]) -> Finding | None:
     of_text = all(left.dtype in ("float32", "float64") for left, _ in pairs)
     error = max((EPSILON[left.dtype] for left, _ in pairs), default=0.0) if of_text else 0.0
     if of_text and any(
-        printed_digits(y, error, MIN_CUT) for y, _ in both
+        printed_digits(y, error, MIN_CUT, MAX_CUT) for y, _ in both
     ):  # exact numbers of a narrow type have few, too
         alike = all(y.shape == x.shape for y, x in both)
         for digits in range(1, MAX_DECIMALS if alike else 0):

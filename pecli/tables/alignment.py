@@ -175,7 +175,7 @@ def _first_row_gap(made: ArrayView, other: ArrayView) -> float:
     """Return how far two first rows are apart, or of other widths the means of their halves."""
     if made.row_size == other.row_size or other.row_size < 2 or not other.rows:
         return row_gap(made, other, 1)
-    rows = (floats(view.read(0, 1), view.dtype).reshape(-1) for view in (made, other))
+    rows = (floats(view.read(0, 1), view.dtype).astype(np.float64).reshape(-1) for view in (made, other))
     means = [[float(half.mean()) for half in np.array_split(row, 2)] for row in rows]
     return sum((abs(own - want) for own, want in zip(*means, strict=True)), 0.0)
 

@@ -188,7 +188,7 @@ def test_angles_without_whole_turns_or_without_a_cosine_are_told(ask):
 def test_a_reshaped_table_is_told_by_compare_as_well(ask):
     np.save("t.npy", sinusoid(50, 32).reshape(32, 50).astype("float32"))
     answer = ask("compare", "t.npy", "sinusoidal:dim=32").ends(1)
-    answer.says("the array was reshaped, the values are in the same order: as (50, 32) it is the expected table")
+    answer.says("the array was reshaped, the values are in the same order", "as (50, 32) it is the expected table")
 
 
 def test_a_grid_that_no_recipe_states_is_that_of_the_file(ask):
