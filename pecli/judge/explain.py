@@ -233,7 +233,10 @@ def _of_two_files(
         if unlike and {one.kind for one in findings} == {"rounding"}:
             where = ": its channels come before the grid" * (CHANNELS_FIRST in named.notes)
             text = "both are one table, of the shape {} where {} was expected".format(*unlike[0])
-            findings = [Finding("shape", text + where), *(one.without_option for one in findings)]
+            both = [[np.sort(read_floats(view, 0, view.rows), axis=None) for view in pair] for pair in views]
+            same = all(np.array_equal(have, want) for have, want in both)
+            others = [Finding("rounding", "the values are equal")] if same else findings
+            findings = [Finding("shape", text + where), *(one.without_option for one in others)]
         return [*findings, Finding("expected", f"the expected values are {named.values_text}")]
     want = Expected.of(table) if table is not None and not trained else None
     if want is not None and (places := matched_positions(actual, want.table)) is not None:
@@ -768,8 +771,11 @@ def _located(actual: Tabular, expected: Tabular, *, tensors: bool = False) -> li
         return findings
     if narrow := rounded_values(pairs):
         return [narrow]
-    if tensors and (rotated := _rotated(pairs)):
-        return rotated
+    if tensors:
+        from pecli.judge.kernels import rotated_tensors
+
+        if rotated := rotated_tensors(pairs, _explained):
+            return rotated
     if other := reordered(pairs) or resized(pairs, expected):
         return other
     if isinstance(expected, Table) and (other := other_choice(actual, expected)):
@@ -786,7 +792,7 @@ def _located(actual: Tabular, expected: Tabular, *, tensors: bool = False) -> li
     if isinstance(expected, Table) and (printed := _described_printed(actual, expected)):
         return printed
     random = [] if of_points else random_parts(actual)  # features of any points look drawn at random
-    if random := [part for part in random if part not in random_parts(expected)]:
+    if random and not random_parts(expected):
         return [*(Finding("random", random_words(part)) for part in random), *findings]
     wholes = (rule(pairs) for rule in (without_function, colliding, noise, one_row, remade, unlike_halves))
     if whole := next((one for one in wholes if one is not None), None):
@@ -883,31 +889,6 @@ def _parameters(recipe: str | None, expected: Table) -> list[Finding]:
 
 def _explained(actual: Tabular, expected: Tabular) -> list[Finding]:
     return explain(actual, expected, compare_tables(actual, expected))
-
-
-def _rotated(pairs: list[tuple[ArrayView, ArrayView]]) -> list[Finding]:
-    """Return how queries or keys are rotated otherwise than the expected ones."""
-    from pecli.judge.kernels import MAX_VALUES, unlike_rotations
-
-    found, gaps = list[list[Finding]](), list[float]()
-    for pair in pairs:
-        if any(one.dtype not in GRIDS or one.rows * one.row_size > MAX_VALUES for one in pair):
-            return []
-        y, right = (floats(one.read(0, one.rows), one.dtype).astype(np.float64).reshape(one.shape) for one in pair)
-        if y.shape != right.shape:
-            return []
-        own = unlike_rotations(y, right, pair[0].dtype, _explained)
-        swapped = [] if own else unlike_rotations(right, y, pair[1].dtype, _explained)
-        found.append(own or [one._replace(text=f"of the expected tensor: {one.text}") for one in swapped])
-        gaps.append(float(np.abs(y - right).max(initial=0)))
-    if not found or not all(found):
-        return []
-    if len(found) > 1 and (all(own == found[0] for own in found) or all(own[0].kind == "rounding" for own in found)):
-        return found[int(np.argmax(gaps))]  # whose tolerance accepts the others, too
-    both = zip(pairs, found, strict=True)
-    which = ((f"{left.name}: " if left.name != "array" else "", one) for (left, _), own in both for one in own)
-    named = [one._replace(text=name + one.text) for name, one in which]
-    return named if len(found) == 1 else [one.without_option for one in named]
 
 
 def _padded(actual: Tabular, expected: Table) -> list[Finding]:

@@ -37,6 +37,7 @@ from pecli.spec.tabular import InMemory, Tabular
 from pecli.tables.comparison import Finding
 from pecli.tables.request import take_table_keys
 from pecli.tables.table import Table
+from pecli.tables.views import ArrayView
 
 # cos + i sin of vectors or positions, (n, pairs).
 Rotations = NDArray[np.complex128]
@@ -749,3 +750,35 @@ def _bases(applied: AppliedRotation) -> Iterator[tuple[str, Kernel]]:
     for base in PUBLISHED_BASES if name else ():
         text = f"base {base} where {given.get('base', 10000)} was expected"
         yield text, partial(applied.rotated, changed={"base": base})
+
+
+def rotated_tensors(pairs: Sequence[tuple[ArrayView, ArrayView]], explained: Explained) -> list[Finding]:
+    """Return how queries or keys are rotated otherwise than the expected ones."""
+    found, gaps = list[list[Finding]](), list[float]()
+    for pair in pairs:
+        if any(one.dtype not in GRIDS or one.rows * one.row_size > MAX_VALUES for one in pair):
+            return []
+        y, right = (floats(one.read(0, one.rows), one.dtype).astype(np.float64).reshape(one.shape) for one in pair)
+        if y.shape != right.shape or _is_table(right):
+            return []
+        own = unlike_rotations(y, right, pair[0].dtype, explained)
+        swapped = [] if own else unlike_rotations(right, y, pair[1].dtype, explained)
+        found.append(own or [one._replace(text=f"of the expected tensor: {one.text}") for one in swapped])
+        gaps.append(float(np.abs(y - right).max(initial=0)))
+    if not found or not all(found):
+        return []
+    if len(found) > 1 and (all(own == found[0] for own in found) or all(own[0].kind == "rounding" for own in found)):
+        return found[int(np.argmax(gaps))]  # whose tolerance accepts the others, too
+    both = zip(pairs, found, strict=True)
+    which = ((f"{left.name}: " if left.name != "array" else "", one) for (left, _), own in both for one in own)
+    named = [one._replace(text=name + one.text) for name, one in which]
+    return named if len(found) == 1 else [one.without_option for one in named]
+
+
+def _is_table(values: Floats) -> bool:
+    """Whether vectors have one length and reach 1, as rows of cosines and sines do and queries do not."""
+    lengths = np.linalg.norm(values.reshape(-1, values.shape[-1]), axis=1)
+    return bool(
+        np.ptp(lengths) < MAX_LENGTH_ERROR * lengths.max(initial=1.0)
+        and abs(np.abs(values).max() - 1) < MAX_LENGTH_ERROR
+    )

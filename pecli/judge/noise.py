@@ -129,10 +129,11 @@ def noise(pairs: list[tuple[ArrayView, ArrayView]], most: float = MAX_NOISE) -> 
 
 def _quantised(both: Sequence[Sequence[Floats]]) -> str:
     """Return how arrays were rounded to whole multiples of a step of their block, row or array, or to 8-bit floats."""
-    sizes = [{"the array": y.size, "each row": y.shape[1], "each block of 64 values": 64, "each block of 32 values": 32}
-             for y, _ in both]  # fmt: skip
-    for which in sizes[0] if sizes else ():  # a step of all rows is one of each row, too
-        steps = {_step(y, x, size[which]) for (y, x), size in zip(both, sizes, strict=True)}
+    sizes = {"the array": math.prod, "each row": lambda shape: shape[1], "each column": lambda shape: shape[0],
+             "each block of 64 values": lambda _: 64, "each block of 32 values": lambda _: 32}  # fmt: skip
+    for which, size_of in sizes.items() if both else ():  # a step of all rows is one of each row, too
+        sides_of = [[side.T for side in pair] if which == "each column" else pair for pair in both]
+        steps = {_step(y, x, size_of(own[0].shape)) for (y, x), own in zip(sides_of, both, strict=True)}
         bits = {bits for bits, _ in steps}
         if len(bits) == 1 and (many := bits.pop()):
             one = {step for _, step in steps}

@@ -24,6 +24,8 @@ from pecli.tables.views import ArrayView, view_of
 
 # Largest rounding of values in columns that both tables have.
 MAX_ADDITIONAL_GAP = 1e-4
+# Places where a crop may begin.
+MAX_OFFSETS = 1 << 14
 # Values of a table that may be a longer one, made shorter by interpolation, and times by which.
 MAX_SHRUNK, MAX_SHRUNK_TIMES = 1 << 18, 8
 
@@ -35,6 +37,8 @@ def resized(pairs: Sequence[tuple[ArrayView, ArrayView]], expected: Tabular) -> 
     ((left, right),), tried = pairs, list[tuple[ArrayView, ArrayView]]()
     keys = expected.source.keys() if isinstance(expected, Table) else {}
     if left.plain_shape != right.plain_shape:
+        if of_maps := _cropped(left, right) or _resized_maps(left, right):
+            return of_maps
         tried += [(left, right), (right, left)]
     elif not isinstance(expected, Table) and {left.dtype, right.dtype} <= {*EPSILON}:
         y, x = (read_floats(view, 0, view.rows) for view in (left, right))
@@ -59,6 +63,41 @@ def resized(pairs: Sequence[tuple[ArrayView, ArrayView]], expected: Tabular) -> 
                 pair, "a" if "grid" in keys else "the recipe's first"
             )
             return [first._replace(text=first.text.replace("the expected", whose, 1)), *more]
+    return []
+
+
+def _cropped(left: ArrayView, right: ArrayView) -> list[Finding]:
+    """Return which part of the expected array, or of the square grid of its rows, an array is; [] where it is none."""
+    y, x = (read_floats(view, 0, view.rows).reshape(view.plain_shape) for view in (left, right))
+    tried, side = [(y, x)] * (y.ndim == x.ndim > 2), math.isqrt(right.rows)
+    if y.ndim == x.ndim == 2 and side * side == len(x) > len(y) and y.shape[1] == x.shape[1]:
+        heights = (height for height in range(2, side + 1) if len(y) % height == 0 and len(y) // height <= side)
+        tried += [(y.reshape(height, -1, y.shape[1]), x.reshape(side, side, -1)) for height in heights]
+    for have, want in tried:
+        room = [b - a for a, b in zip(have.shape, want.shape, strict=True)]
+        if min(room) < 0 or not 0 < math.prod(one + 1 for one in room) <= MAX_OFFSETS:
+            continue
+        for at in np.argwhere(want[tuple(slice(one + 1) for one in room)] == have.flat[0]).tolist():
+            ends = [slice(first, first + size) for first, size in zip(at, have.shape, strict=True)]
+            if np.array_equal(want[tuple(ends)], have):
+                cut = [k for k, one in enumerate(room) if one]
+                names = ("rows", "columns") if len(cut) == 2 else [f"axis {k}:" for k in cut]
+                parts = (f"{name} {ends[k].start} to {ends[k].stop - 1}" for name, k in zip(names, cut, strict=True))
+                sides = " x ".join(str(want.shape[k]) for k in cut)
+                return [Finding("crop", f"a crop of the expected {sides} grid: {' and '.join(parts)}")]
+    return []
+
+
+def _resized_maps(left: ArrayView, right: ArrayView) -> list[Finding]:
+    """Return how maps (channels, height, width) were resized to those of another size; [] where they were not."""
+    shapes = [view.plain_shape for view in (left, right)]
+    if any(len(shape) != 3 for shape in shapes) or shapes[0][0] != shapes[1][0] or shapes[0][1:] == shapes[1][1:]:
+        return []
+    y, x = (np.moveaxis(read_floats(v, 0, v.rows).reshape(v.plain_shape), 0, -1) for v in (left, right))
+    width = y.shape[-1]
+    for text, made in interpolated(x.reshape(-1, width), y.reshape(-1, width), (x.shape[:2], y.shape[:2])):
+        if np.abs(made - y.reshape(-1, width)).max() <= MAX_ADDITIONAL_GAP * max(1.0, np.abs(x).max()):
+            return [Finding("resized", text)]
     return []
 
 

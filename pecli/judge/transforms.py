@@ -285,7 +285,8 @@ def low_rank(pairs: list[tuple[ArrayView, ArrayView]]) -> Finding | None:
     error = RANK_ROUNDINGS * max(EPSILON[view.dtype] for view in (left, right) if view.dtype in EPSILON)
     singular = np.linalg.svd(y - x, compute_uv=False)
     rank = int(np.count_nonzero(singular > error * np.abs(x).max() * math.sqrt(max(x.shape))))
-    if not 0 < rank <= MAX_RANK_SHARE * min(x.shape):
+    own = int(np.linalg.matrix_rank(x))  # of sines and cosines it is low, too
+    if not 0 < rank <= MAX_RANK_SHARE * min(x.shape) or own < (1 - MAX_RANK_SHARE) * min(x.shape):
         return None
     return Finding("rank", f"the difference is a matrix of rank {rank}, as of a merged or missing adapter (LoRA)")
 

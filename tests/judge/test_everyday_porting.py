@@ -353,3 +353,115 @@ def test_pairs_that_do_not_turn_are_told(ask):
     np.savez("c.npz", **wide)
     answer = ask("compare", "c.npz", "rope:dim=64,rotary-dim=32").ends(1)
     answer.says("different: columns 32 to 63 are of pairs that do not turn: cosine 1 and sine 0")
+
+
+# printed tables and fixed point ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("fault", ["repeated", "missing", "exchanged", "value"])
+def test_wrong_rows_of_a_printed_table_are_told(ask, fault):
+    table = sinusoid(256, 32, dtype="float64")
+    rows = table.copy()
+    if fault == "repeated":
+        rows[10] = rows[9]
+    if fault == "missing":
+        rows[17] = np.nan
+    if fault == "exchanged":
+        rows[[20, 21]] = rows[[21, 20]]
+    if fault == "value":
+        rows[5, 3] = 0.5
+    np.savetxt("t.csv", rows, fmt="%.6f", delimiter=",")
+    words = {
+        "repeated": ("row 10 repeats row 9", "in row 10;"),
+        "missing": ("row 17 is nan", "in row 17;"),
+        "exchanged": ("rows 20 and 21 are exchanged", "in rows 20 and 21;"),
+        "value": ("array[5, 3] is 0.5", "1 value does not fit, in row 5;"),
+    }[fault]
+    answer = ask("compare", "t.csv", "sinusoidal:dim=32").ends(1)
+    answer.says(f"different: {words[0]}", "all others are right, rounded to 6 decimals")
+    ask("identify", "t.csv").says("sinusoidal:dim=32,len=256", words[1]).never("another rounding")
+
+
+def test_flattened_and_short_printed_tables_are_right(ask):
+    np.savetxt("t.txt", sinusoid(256, 32, dtype="float64").ravel(), fmt="%.6f")
+    ask("identify", "t.txt").says("sinusoidal:dim=32,len=256", "printed with 6 decimals").never("another rounding")
+    ask("compare", "t.txt", "sinusoidal:dim=32").says("flattened: 256 rows of 32", "right, rounded").never("missing")
+    np.savetxt("cos.txt", np.cos(angles(256, 64)).ravel(), fmt="%.6f")
+    ask("compare", "cos.txt", "rope:dim=64,len=256").ends(1)
+    np.savetxt("slopes.txt", 2.0 ** -np.arange(1, 9), fmt="%f")
+    answer = ask("compare", "slopes.txt", "alibi:heads=8,form=slopes").says(
+        "all values are right, rounded to 6 decimals"
+    )
+    answer.never("bfloat16")
+
+
+def test_printed_tables_are_neither_scaled_nor_drawn(ask):
+    turns = angles(128, 32)
+    np.savetxt("t.csv", np.concatenate([np.cos(turns), np.sin(turns)], axis=1), fmt="%.3f", delimiter=",")
+    ask("identify", "t.csv").says("rope:dim=32").never("factor", "llama3")
+    turns = np.outer(np.arange(128), 1 / frequencies(64))
+    np.savetxt("u.csv", np.stack([np.sin(turns), np.cos(turns)], 2).reshape(128, 64), fmt="%.6f", delimiter=",")
+    ask("compare", "u.csv", "sinusoidal:dim=64").says("exponent 2i/d where -2i/d was expected").never("drawn")
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda v: np.clip(np.round(v * 32768), -32768, 32767), "32768 times the expected ones, rounded to whole numbers, and held to -32768 .. 32767"),
+        (lambda v: np.floor(v * 32767), "32767 times the expected ones, rounded down to whole numbers"),
+        (lambda v: np.trunc(v * 4096), "4096 times the expected ones, cut to whole numbers"),
+        (lambda v: np.round(v * 127 + 128), "127 times the expected ones plus 128, rounded to whole numbers"),
+        (lambda v: np.floor(v * 16384) / 16384, "rounded down to multiples of 1/16384"),
+        (lambda v: np.clip(np.round(v * 32768), -32768, 32767) / 32768, "rounded to multiples of 1/32768, and held to -1 .. 0.999969"),
+    ],
+    ids=["saturated", "floor", "cut", "zero point", "steps", "saturated steps"],
+)  # fmt: skip
+def test_fixed_point_is_told(ask, make, words):
+    values = make(sinusoid(256, 32, dtype="float64"))
+    np.save("t.npy", values.astype("int32") if (values == np.rint(values)).all() else values)
+    ask("compare", "t.npy", "sinusoidal:dim=32").ends(1).says(f"different: all values are {words}")
+    ask("identify", "t.npy").says(f"nearly sinusoidal:dim=32: all values are {words}")
+
+
+def test_the_scale_of_quantised_weights_is_that_of_all_values(ask):
+    weights = np.random.default_rng(0).normal(0, 0.02, (128, 48)).astype("float32")
+    np.save("w.npy", weights)
+    np.save("q.npy", np.round(weights * 127 / np.abs(weights).max()).astype("int8"))
+    ask("compare", "q.npy", "w.npy").says("1628.44 times the expected ones, rounded to whole numbers").never(
+        "other values"
+    )
+    step = np.abs(weights).max(0, keepdims=True) / 127
+    np.save("c.npy", (np.round(weights / step) * step).astype("float32"))
+    ask("compare", "c.npy", "w.npy").says("quantised to 8 bits: the values of each column are whole multiples")
+
+
+# grids and maps --------------------------------------------------------------------------------------
+
+
+def test_crops_of_grids_and_maps_are_told(ask):
+    table = pecli.table("sincos2d:dim=64,grid=24x24")["pe"]
+    drawn = np.random.default_rng(0).normal(0, 0.02, (1, 576, 64)).astype("float32")
+    for name, whole in (("sincos", table), ("drawn", drawn)):
+        np.save(f"{name}.npy", whole)
+        np.save(f"{name}_part.npy", whole.reshape(24, 24, 64)[8:16, 4:12].reshape(*whole.shape[:-2], 64, 64))
+        answer = ask("compare", f"{name}_part.npy", f"{name}.npy")
+        answer.says("different: a crop of the expected 24 x 24 grid: rows 8 to 15 and columns 4 to 11")
+    maps = drawn.reshape(1, 24, 24, 64).transpose(0, 3, 1, 2)
+    np.save("map.npy", maps)
+    np.save("part.npy", maps[:, :, 2:12, 3:13])
+    ask("compare", "part.npy", "map.npy").says("24 x 24 grid: rows 2 to 11 and columns 3 to 12").never("head", "drawn")
+    np.save("large.npy", maps.repeat(2, -1).repeat(2, -2))
+    ask("compare", "large.npy", "map.npy").says(
+        "the expected 24 x 24 grid was resized to 48 x 48 by nearest neighbours"
+    )
+    noise = np.random.default_rng(1).normal(0, 0.001, maps.shape).astype("float32")
+    np.save("tuned.npy", maps + noise)
+    ask("compare", "tuned.npy", "map.npy").says("unrelated numbers, such as noise, of standard deviation 0.001")
+
+
+def test_shifted_crops_are_no_rotations_and_no_adapters(ask):
+    grid = pecli.table("sincos2d:dim=64,grid=24x24")["pe"].reshape(24, 24, 64)
+    for name, part in {"middle": grid[8:16, 8:16], "beside": grid[8:16, 9:17], "first": grid[:8, :8]}.items():
+        np.save(f"{name}.npy", part.reshape(-1, 64))
+    for name in ("beside", "first"):
+        ask("compare", f"{name}.npy", "middle.npy").ends(1).never("judged with base", "rank", "positions are")
