@@ -57,6 +57,7 @@ from pecli.judge.orders import gaps, numbered, numbered_are
 from pecli.judge.planes import EPSILON, Floats, effective_dtype, is_large, rounded, unit
 from pecli.judge.positions import (
     differing_texts,
+    has_effect,
     lone_row,
     one_position,
     other_choice,
@@ -395,6 +396,19 @@ def _described_printed(actual: Tabular, expected: Table, *, named: bool = True) 
     findings = wave_differences(seen, expected, compared, named=named) or grid_differences(seen, expected, compared)
     findings = findings or bias_differences(seen, expected, compared) or []
     return [one for one in findings if one.kind not in (*VAGUE, "type", "arithmetic")]
+
+
+def _printed_otherwise(actual: Tabular, expected: Table) -> list[Finding]:
+    """Return how a printed table of another shape differs, which may be transposed; [] of any other table."""
+    if findings := _described_printed(actual, expected):
+        return findings
+    (array, *more), other = actual.arrays, expected.arrays[0]
+    if more or is_large(actual) or array.shape != other.shape[::-1]:
+        return []
+    found = _explained(InMemory({array.name: actual.read(array.name).T}), expected)
+    is_right = {one.kind for one in found} == {"decimals"}
+    text = "rows and columns are exchanged: the table is transposed"
+    return [Finding("transposed", text), *(one.without_option for one in found)] if is_right else []
 
 
 def resemblance(actual: Tabular, expected: Table, *, is_near: bool = False) -> list[Finding] | None:
@@ -763,6 +777,9 @@ def _located(actual: Tabular, expected: Tabular, *, tensors: bool = False) -> li
     findings = located(pairs)
     if [one.kind for one in findings[:2]] == ["decimals", "rest"]:
         findings = _hidden_rounding(pairs, findings)
+    unlike = any(left.plain_shape != right.plain_shape for left, right in pairs)
+    if unlike and isinstance(expected, Table) and (printed := _printed_otherwise(actual, expected)):
+        return printed
     if any(finding.kind != "place" for finding in findings):
         is_rough = any(REST_OFF in one.text or one.kind == "value" for one in findings)
         other = other_choice(actual, expected) if isinstance(expected, Table) and is_rough else []
@@ -884,6 +901,7 @@ def _parameters(recipe: str | None, expected: Table) -> list[Finding]:
         return [Finding("parameter", line) for line in key_lines(want, have.source.keys())]
     own, other = have.source.keys(), expected.source.keys()
     both = {key: (own.get(key, ""), other.get(key, "")) for key in {**other, **own}}
+    both = {key: texts for key, texts in both.items() if has_effect(expected, key, texts[0])}
     return differing_texts(expected.source.encoding, both)
 
 

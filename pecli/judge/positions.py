@@ -200,3 +200,21 @@ def other_inputs(pairs: Sequence[tuple[ArrayView, ArrayView]], recipe: str) -> F
         return None
     text = f"coordinates run from {low:.4g} to {high:.4g} where {least:.4g} to {most:.4g} was expected"
     return Finding("coordinates", text)
+
+
+# Rows that show whether a parameter has an effect.
+FIRST_ROWS = 16
+
+
+def has_effect(expected: Table, key: str, text: str) -> bool:
+    """Whether another value of a parameter gives other first rows, as the treatment of an odd width need not."""
+    keys = {**expected.source.keys(), key: text}
+    try:
+        recipe = Recipe.bind(expected.source.encoding.name, **{name: one for name, one in keys.items() if one})
+        table = Table(recipe, expected.extent, expected.request)
+        names = [array.name for array in expected.arrays]
+        rows = min(FIRST_ROWS, *(array.rows for array in expected.arrays))
+        both = [one.read_rows(names, 0, rows) for one in (table, expected)]
+    except PecliError:
+        return True
+    return any(not np.array_equal(both[0][name], both[1][name]) for name in names)

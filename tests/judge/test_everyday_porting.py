@@ -465,3 +465,17 @@ def test_shifted_crops_are_no_rotations_and_no_adapters(ask):
         np.save(f"{name}.npy", part.reshape(-1, 64))
     for name in ("beside", "first"):
         ask("compare", f"{name}.npy", "middle.npy").ends(1).never("judged with base", "rank", "positions are")
+
+
+def test_a_transposed_table_of_few_decimals_is_told(ask):
+    np.savetxt("t.csv", sinusoid(90, 32, dtype="float64").T, fmt="%.3f", delimiter=",")
+    answer = ask("compare", "t.csv", "sinusoidal:dim=32,len=90").ends(1)
+    answer.says("different: rows and columns are exchanged", "all values are right, rounded to 3 decimals")
+
+
+def test_parameters_without_effect_are_not_told(ask):
+    steps = np.array([999, 850, 700, 350, 20])
+    np.savetxt("steps.txt", steps, fmt="%d")
+    turns = (steps - 1)[:, None] * frequencies(64)
+    np.save("t.npy", np.concatenate([np.sin(turns), np.cos(turns)], axis=1).astype("float32"))
+    ask("compare", "t.npy", "sinusoidal:dim=64,convention=diffusers-unet,positions=@steps.txt").ends(1).never("odd")

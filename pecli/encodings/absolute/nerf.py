@@ -126,6 +126,10 @@ def mistakes(keys: Mapping[str, str]) -> Iterator[Change]:
         first = ", ".join(str(rule(k)) for k in range(3))
         text = f"frequencies are {text} ({first}, ..) where they should double: 2^k (1, 2, 4, ..)"
         yield Change("frequency", text, waves=partial(other, rule))
+    bands = int(keys["bands"])
+    if "max-exponent" not in keys and bands < LARGEST_EXPONENT:
+        text = f"max-exponent {bands} where {bands - 1} was expected: the exponents are those of linspace(0, N, N)"
+        yield Change("max-exponent", text, {"max-exponent": keys["bands"]})
     sides = [int(side) for side in keys.get("grid", "1").split("x")]
     if keys["coordinates"] in ("corners", "centres") and 1 < prod(sides) <= MAX_CELLS:
         order = -1 if keys.get("axis-order", "xy") == "xy" else 1
