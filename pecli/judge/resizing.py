@@ -14,6 +14,7 @@ from pecli.judge.located import located
 from pecli.judge.planes import EPSILON
 from pecli.judge.rows import floats as read_floats
 from pecli.judge.transforms import MAX_LONE_VALUES, MAX_UNCHANGED
+from pecli.numbers.dtypes import REAL
 from pecli.spec.declaration import Family
 from pecli.spec.plans import Waves
 from pecli.spec.recipe import Recipe
@@ -37,7 +38,8 @@ def resized(pairs: Sequence[tuple[ArrayView, ArrayView]], expected: Tabular) -> 
     ((left, right),), tried = pairs, list[tuple[ArrayView, ArrayView]]()
     keys = expected.source.keys() if isinstance(expected, Table) else {}
     if left.plain_shape != right.plain_shape:
-        if of_maps := _cropped(left, right) or _resized_maps(left, right):
+        of_reals = not {left.dtype, right.dtype} & {*REAL}
+        if of_reals and (of_maps := _cropped(left, right) or _resized_maps(left, right)):
             return of_maps
         tried += [(left, right), (right, left)]
     elif not isinstance(expected, Table) and {left.dtype, right.dtype} <= {*EPSILON}:
