@@ -466,7 +466,10 @@ def _of_recipe(actual: Tabular, table: Table, tolerance: Tolerance) -> list[Find
     rows = next(iter(reshaped(actual).items()), None) if is_flat or is_swapped else None
     as_long = rows is not None and is_flat and of_waves and table.rows == sides[0][0]  # as the file has values
     if rows is not None and (is_swapped or as_long):
-        table = of_length(table, rows[1].arrays[0].rows).as_type(table.request.dtype)
+        try:
+            table = of_length(table, rows[1].arrays[0].rows).as_type(table.request.dtype)
+        except PecliError:  # of a number of points
+            rows = None
     findings = _explained(rows[1], table) if rows is not None else []
     right = rows is not None and compare_tables(rows[1], table, Tolerance(atol=MAX_ADDITIONAL_GAP)).equal
     if rows is not None and (right or (findings and not is_swapped and findings[0].kind not in VAGUE)):

@@ -30,9 +30,12 @@ FIXED: dict[str, tuple[float, float, Callable[[Floats], Floats]]] = {
 def fixed_point(y: Floats, x: Floats, unit: int) -> Iterator[tuple[str, str, Callable[[Floats], Floats], float]]:
     """Yield what makes multiples of 1 / unit of the expected values x: a factor, a zero point, a way of rounding.
 
-    Each is a kind, its words with a place for whose values, the function, and by how much a value may be off.
-
     Each value bounds the factor, but for the largest and the least, to which larger ones may have been held.
+
+    Yields
+    ------
+    str, str, callable, float
+        The kind, what is said, with a place for whose values, the function, and by how much a value may be off.
     """
     own = y * unit
     if (own != np.rint(own)).any() or np.ptp(own) < MIN_LEVELS:

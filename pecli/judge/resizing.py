@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Iterator, Sequence
 from itertools import product
@@ -50,9 +51,10 @@ def resized(pairs: Sequence[tuple[ArrayView, ArrayView]], expected: Tabular) -> 
         return [Finding("resized", text)] if text else []
     elif isinstance(expected, Table) and keys.get("grid", "").count("x") == 1:
         for side in range(2, min(2 * math.isqrt(left.rows), math.isqrt(MAX_WEIGHTS // left.rows) + 1)):
-            recipe = Recipe.bind(expected.source.encoding.name, **{**keys, "grid": f"{side}x{side}"})
-            smaller = Table.make(recipe, dtype="float64")
-            tried.append((left, view_of(smaller, smaller.arrays[0])))
+            with contextlib.suppress(PecliError):  # of a side that the encoding does not allow
+                recipe = Recipe.bind(expected.source.encoding.name, **{**keys, "grid": f"{side}x{side}"})
+                smaller = Table.make(recipe, dtype="float64")
+                tried.append((left, view_of(smaller, smaller.arrays[0])))
     elif isinstance(expected, Table) and isinstance(expected.plan, Waves) and expected.positions.is_range:
         tried += ((left, view_of(longer, longer.arrays[0])) for longer in _longer(left, expected))
     for pair in tried:
@@ -118,8 +120,11 @@ def padded_grid(pairs: Sequence[tuple[ArrayView, ArrayView]], expected: Table) -
         if inner == (*sides,) or min(inner) < 2:
             continue
         own = "x".join(map(str, inner))
-        recipe = Recipe.bind(expected.source.encoding.name, **{**keys, "grid": own})
-        smaller = Table.make(recipe, dtype="float64")
+        try:
+            recipe = Recipe.bind(expected.source.encoding.name, **{**keys, "grid": own})
+            smaller = Table.make(recipe, dtype="float64")
+        except PecliError:  # of a side that the encoding does not allow
+            continue
         want = smaller.read(smaller.arrays[0].name).reshape(*inner, -1)
         if np.abs(cells[: inner[0], : inner[1]] - want).max() <= MAX_ADDITIONAL_GAP:
             text = f"the first {own} cells hold the table of grid={own}, the others are padding"
