@@ -57,6 +57,7 @@ from pecli.judge.orders import gaps, numbered, numbered_are
 from pecli.judge.planes import EPSILON, Floats, effective_dtype, is_large, rounded, unit
 from pecli.judge.positions import (
     differing_texts,
+    first_positions,
     has_effect,
     lone_row,
     one_position,
@@ -398,12 +399,13 @@ def _described_printed(actual: Tabular, expected: Table, *, named: bool = True) 
     return [one for one in findings if one.kind not in (*VAGUE, "type", "arithmetic")]
 
 
-def _printed_otherwise(actual: Tabular, expected: Table) -> list[Finding]:
+def _printed_otherwise(actual: Tabular, expected: Table, pairs: Sequence[tuple[ArrayView, ArrayView]]) -> list[Finding]:
     """Return how a printed table of another shape differs, which may be transposed; [] of any other table."""
-    if findings := _described_printed(actual, expected):
-        return findings
-    (array, *more), other = actual.arrays, expected.arrays[0]
-    if more or is_large(actual) or array.shape != other.shape[::-1]:
+    same = all(left.plain_shape == right.plain_shape for left, right in pairs)
+    if same or (findings := _described_printed(actual, expected)):
+        return [] if same else findings
+    array, other = actual.arrays[0], expected.arrays[0]
+    if len(actual.arrays) > 1 or is_large(actual) or array.shape != other.shape[::-1]:
         return []
     found = _explained(InMemory({array.name: actual.read(array.name).T}), expected)
     is_right = {one.kind for one in found} == {"decimals"}
@@ -475,8 +477,8 @@ def _of_recipe(actual: Tabular, table: Table, tolerance: Tolerance) -> list[Find
     if rows is not None and (right or (findings and not is_swapped and findings[0].kind not in VAGUE)):
         others = [one.without_option for one in findings if one.kind not in ("shape", "rounding")]
         if not others:
-            shape = rows[1].arrays[0].shape
-            text = "the values are equal: harmless" if is_flat else f"as {shape} it is the expected table"
+            as_rows = f"as {rows[1].arrays[0].shape} it is the expected table"
+            text = "the values are equal: harmless" if is_flat else as_rows
             others = [Finding("rounding", text)]
         return [Finding("shape", rows[0]), *others]
     return axes or few_cells(matched_views(actual, table))
@@ -555,7 +557,9 @@ def _identified(actual: Tabular, table: Table, found: Comparison) -> list[Findin
     if have is None or have.source != table.source:
         return _parameters(own.recipe, table) if have is not None else []
     most, kind, wanted = found.total.max_abs, have.request.dtype, table.request.dtype
-    if " " in own.arithmetic or _extent(have) != _extent(table) or not 0 < most < MAX_HARMLESS:  # of a number of digits
+    if (
+        " " in own.arithmetic or first_positions(have) != first_positions(table) or not 0 < most < MAX_HARMLESS
+    ):  # of a number of digits
         return []
     if wanted in LOW_TYPES and kind not in LOW_TYPES:
         return [rounded_from(f"the expected values were rounded to {wanted}, these were not", most)]
@@ -633,10 +637,6 @@ def _size(table: Tabular) -> int:
     return sum(math.prod(array.shape) for array in table.arrays)
 
 
-def _extent(table: Table) -> tuple[object, ...]:
-    return table.positions.count, *table.positions.part(0, min(2, table.positions.count))
-
-
 # Largest difference that rounding makes: float32 phases are off by 0.01, and bfloat16 phases are another finding.
 MAX_HARMLESS = 0.05
 
@@ -702,7 +702,7 @@ MAX_FREQUENCIES = 1 << 11
 
 def _frequencies(actual: Tabular, table: Table, found: Comparison) -> list[Finding]:
     """Return how a list of frequencies (``inv_freq``) differs from the expected one: as their rotary tables do."""
-    if table.request.layout != "angles" or _extent(table) != (1, 1) or len(actual.arrays) != 1:
+    if table.request.layout != "angles" or first_positions(table) != (1, 1) or len(actual.arrays) != 1:
         return []
     (array,) = actual.arrays
     values = floats(actual.read_rows([array.name], 0, array.rows)[array.name], array.dtype).astype(np.float64).ravel()
@@ -780,8 +780,7 @@ def _located(actual: Tabular, expected: Tabular, *, tensors: bool = False) -> li
     findings = located(pairs)
     if [one.kind for one in findings[:2]] == ["decimals", "rest"]:
         findings = _hidden_rounding(pairs, findings)
-    unlike = any(left.plain_shape != right.plain_shape for left, right in pairs)
-    if unlike and isinstance(expected, Table) and (printed := _printed_otherwise(actual, expected)):
+    if isinstance(expected, Table) and (printed := _printed_otherwise(actual, expected, pairs)):
         return printed
     if any(finding.kind != "place" for finding in findings):
         is_rough = any(REST_OFF in one.text or one.kind == "value" for one in findings)

@@ -218,3 +218,8 @@ def has_effect(expected: Table, key: str, text: str) -> bool:
     except PecliError:
         return True
     return any(not np.array_equal(both[0][name], both[1][name]) for name in names)
+
+
+def first_positions(table: Table) -> tuple[object, ...]:
+    """Return how many positions a table has, and the first two."""
+    return table.positions.count, *table.positions.part(0, min(2, table.positions.count))
