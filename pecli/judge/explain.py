@@ -463,7 +463,7 @@ def _of_recipe(actual: Tabular, table: Table, tolerance: Tolerance) -> list[Find
     axes = _exchanged_sides(actual, table) or _components_apart(actual, table, tolerance)
     sides = [[side for side in one.shape if side != 1] for one in actual.arrays]
     is_flat, width = table.rows > 1 and all(len(one) < 2 for one in sides), table.arrays[0].shape[-1]
-    of_waves = isinstance(table.plan, Waves) and table.positions.is_range
+    of_waves = isinstance(table.plan, Waves) and not table.plan.axes and table.positions.is_range
     is_swapped = of_waves and len(sides) == 1 and len(sides[0]) == 2 and sides[0][0] == width != sides[0][1]
     rows = next(iter(reshaped(actual).items()), None) if is_flat or is_swapped else None
     as_long = rows is not None and is_flat and of_waves and table.rows == sides[0][0]  # as the file has values

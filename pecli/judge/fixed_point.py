@@ -58,7 +58,7 @@ def fixed_point(y: Floats, x: Floats, unit: int) -> Iterator[tuple[str, str, Cal
             continue
         power = 2.0 ** round(math.log2(most))
         factors = {power, power - 1, high / size, -low / size, float(shortest(least, most))}
-        for factor in sorted(one for one in factors if least <= one <= most):
+        for factor in sorted(one for one in factors if least <= one <= most and (one, zero) != (1, 0)):
             text = f"{{}} are {way} to multiples of 1/{unit}"
             if unit == 1:
                 product_text = f"{factor_text(factor)} times the expected ones" + f" plus {zero:g}" * bool(zero)

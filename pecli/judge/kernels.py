@@ -390,7 +390,8 @@ def _after(applied: AppliedRotation) -> Iterator[tuple[str, Kernel]]:
         undone, squares = rotate(y, 1 / z, applied.pairs), (x**2).sum(axis=0)
         scales = (undone * x).sum(axis=0) / np.where(squares, squares, 1.0)
         before = "each column is multiplied by a number of its own before the rotation, as of a norm's weight"
-        yield before, lambda v: rotate(x[v] * scales, z[v], applied.pairs)
+        if np.abs(scales - 1).max() > MAX_LENGTH_ERROR:
+            yield before, lambda v: rotate(x[v] * scales, z[v], applied.pairs)
         _, place, many = np.unique(applied.at, return_inverse=True, return_counts=True)
         if many.min() > 1:  # else any numbers would do
             vectors = np.stack([np.bincount(place, column) for column in (y - x).T], axis=1) / many[:, None]

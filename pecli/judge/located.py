@@ -704,7 +704,8 @@ def _coarser(y: Floats, x: Floats, near: float, stored: str) -> Changes:
             text += f", and multiplied back by 1/{over}" * (levels != over)
             top = 127 / 128 if levels == 128 and y.max() < 1 else math.inf  # 128, which int8 lacks, is cut to 127
             yield RowChange("cast", text, partial(_scaled_and_cut, levels / over, top), half=0.5 / over)
-    bits = next((k for k in BITS if (y * 2.0**k == np.rint(y * 2.0**k)).all()), None)
+    whole = (y == np.rint(y)).all()  # which are looked at before
+    bits = None if whole else next((k for k in BITS if (y * 2.0**k == np.rint(y * 2.0**k)).all()), None)
     steps = fixed_point(y, x, 1 << bits) if bits is not None else ()
     yield from (RowChange(kind, text, made, half=half) for kind, text, made, half in steps)
     for kind, other in (("float16", "bfloat16"), ("bfloat16", "float16")):

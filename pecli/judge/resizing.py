@@ -109,7 +109,7 @@ def padded_grid(pairs: Sequence[tuple[ArrayView, ArrayView]], expected: Table) -
     """Return that the first rows and columns of a grid hold the table of a smaller one, the others padding; else []."""
     keys = expected.source.keys()
     sides = [int(side) for side in keys.get("grid", "").split("x") if side]
-    if len(sides) != 2 or len(pairs) != 1:
+    if len(sides) != 2 or len(pairs) != 1 or not isinstance(expected.plan, Waves):
         return []
     left, right = pairs[0]
     if (left.rows, left.row_size) != (math.prod(sides), right.row_size):

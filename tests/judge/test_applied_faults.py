@@ -141,7 +141,7 @@ OTHERS = {
         "rope:dim=64,rotary-dim=24",
         kernel(w=np.append(rates(width=24), np.zeros(20))),
     ),
-    "exponent over the head's width 64 where the rotary width 32 was expected: as base 100 where 10000 was expected": (
+    "exponent over the head's width 64 where the rotary width 32 was expected, or base 100 where 10000 was expected": (
         "rope:dim=64,rotary-dim=32",
         kernel(w=rates()[:16], width=32),
     ),

@@ -231,7 +231,7 @@ def _distanced(function: Callable[[Floats], Floats], name: str, values: Floats, 
     size = np.where(np.isinf(size), np.roll(size, -1, axis=0), size)  # of a query that sees itself alone: the next one
     finite = np.isfinite(values) & np.isfinite(size)
     distance = np.round(np.divide(np.abs(values), size, out=np.zeros_like(values), where=finite))
-    return np.where(finite, np.sign(values) * size * function(distance), values)
+    return np.where(finite, np.where(values > 0, size, -size) * function(distance), values)
 
 
 def _coarse(kind: str, distance: Floats) -> Floats:
