@@ -102,7 +102,7 @@ def headline(found: Comparison) -> tuple[str, str]:
         return found.verdict, cause
     others = [one.kind for one in found.findings if one.kind not in HARMLESS and not one.text.startswith("compared: ")]
     if ": harmless" in cause and not others:
-        labels = [text for text in (one.text for one in found.findings if one.kind == "labels") if NAMELESS in text]
+        labels = [one.text for one in found.findings if one.kind == "labels" and NAMELESS in one.text]
         return f"different, but harmless: {'; '.join([*labels, cause.replace(': harmless', '')])}", cause
     return f"different: {cause}", cause
 

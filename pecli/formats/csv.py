@@ -136,15 +136,11 @@ class CsvTable(BatchTable):
             names = [f"array{index}" for index in range(len(names))]
         if len(names) > MAX_ARRAYS:
             raise source.bad(f"has {len(names):,} columns, and {MAX_ARRAYS:,} are the most")
-        if wrong := _not_numbers(names):
-            below = self._data[begin : begin + BLOCK].partition(b"\n")[0].decode(errors="replace")
-            if _not_numbers(self._header(below, separator)):
-                raise source.bad(wrong)
-        if (
-            named
-            and len(self._header(self._data[begin:].partition(b"\n")[0].decode(errors="replace"), separator))
-            == len(names) + 1
-        ):
+        line = self._data[begin : begin + BLOCK].partition(b"\n")[0].decode(errors="replace")
+        below = self._header(line, separator)
+        if (wrong := _not_numbers(names)) and _not_numbers(below):
+            raise source.bad(wrong)
+        if named and len(below) == len(names) + 1:
             names = ["", *names]  # as R's write.table names its rows
         if words and (numbers := [name for name in names if is_number(name)]) and len({*numbers}) < len(numbers):
             odd = next(name for name in names if not is_number(name))

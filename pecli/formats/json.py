@@ -223,24 +223,21 @@ class JsonTable(StoredTable):
 
 def _unframed(content: Any) -> Any:
     """Return the rows of a data frame, as pandas writes it by rows, by columns or in parts, without its labels."""
+    is_counted = isinstance(content, dict) and list(content) == list(map(str, range(len(content))))
+    if is_counted and _is_flat([[*content.values()]]):  # as JavaScript writes a typed array
+        return list(content.values())
     if isinstance(content, dict) and content.keys() == {"columns", "index", "data"}:  # in parts
         names, rows = list(map(str, content["columns"])), content["data"]
     elif isinstance(content, list) and content and all(isinstance(row, dict) for row in content):
         names, rows = list(content[0]), [list(row.values()) for row in content if row.keys() == content[0].keys()]
         rows = rows if len(rows) == len(content) else []
-        if rows and any(isinstance(value, list) for value in rows[0]):  # beside which others are labels
+        if rows and any(isinstance(value, list) for value in rows[0]):  # all other values are labels
             rows = [[number for value in row if isinstance(value, list) for number in value] for row in rows]
-            names = [*map(str, range(len(rows[0])))]
+            names = list(map(str, range(len(rows[0]))))
     elif isinstance(content, dict) and content and all(isinstance(column, dict) for column in content.values()):
         names, columns = list(content), list(content.values())
         rows = [list(row) for row in zip(*(column.values() for column in columns), strict=False)]
         rows = rows if all(column.keys() == columns[0].keys() for column in columns) else []
-    elif (
-        isinstance(content, dict)
-        and list(content) == list(map(str, range(len(content))))
-        and _is_flat([[*content.values()]])
-    ):
-        return list(content.values())  # as JavaScript writes a typed array
     else:
         return content
     labels = labels_of(names)

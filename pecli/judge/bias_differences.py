@@ -88,9 +88,8 @@ def _causes(actual: Tabular, expected: Table, held: list[biases.Lines], compared
                 return found
     if found := _mistakes(held, expected):
         return found
-    if expected.source.keys().get("mask") not in (None, "causal") and any(
-        (lines.sample == -np.inf).any() for lines in held
-    ):
+    allows_mask = expected.source.keys().get("mask") not in (None, "causal")
+    if allows_mask and any((lines.sample == -np.inf).any() for lines in held):
         with contextlib.suppress(PecliError):
             recipe = Recipe.bind(name, **{**expected.source.keys(), "mask": "causal"})
             if found := _mistakes(held, Table(recipe, expected.extent, expected.request)):

@@ -309,6 +309,7 @@ class Identification:
         return {{"equal": "equal_share"}.get(key, key): getattr(self, key) for key in keys}
 
 
+NONE = Identification(None, "unknown")
 # Values up to which all of an array are measured; of more, a sample of 64 heads or fewer.
 MAX_MEASURED, MAX_PLANES = 1 << 22, 64
 MAX_ARRAYS = 8  # of a file, each in a line

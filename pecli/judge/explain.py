@@ -29,7 +29,7 @@ from pecli.judge.arrangements import (
 )
 from pecli.judge.bias_differences import bias_differences
 from pecli.judge.cycles import cycle_differences, cyclic
-from pecli.judge.description import COPIES, ORTHONORMAL, STILL, Identification, harmless, is_orthonormal, is_still
+from pecli.judge.description import COPIES, NONE, ORTHONORMAL, STILL, Identification, harmless, is_orthonormal, is_still
 from pecli.judge.difference import (
     Expected,
     key_lines,
@@ -49,7 +49,7 @@ from pecli.judge.frequencies import (
 )
 from pecli.judge.grid_differences import grid_differences
 from pecli.judge.grids import CHANNELS_FIRST
-from pecli.judge.identify import HIDING, NONE, PAIRS, at_positions, identify, matched_positions
+from pecli.judge.identify import HIDING, PAIRS, at_positions, identify, matched_positions
 from pecli.judge.located import MAX_REST_SHARE, MAX_SINGLE, REST_OFF, VAGUE, ArrayPair, located, place
 from pecli.judge.masks import mask_differences
 from pecli.judge.noise import ALL, MAX_SLIGHT, TRAINED, is_trained, noise, random_parts, random_words, unrelated
@@ -119,8 +119,9 @@ def explain(actual: Tabular, expected: Tabular, found: Comparison) -> list[Findi
         return []
     if found.arrays and not found.total.beyond and (same := _shaped(actual, expected, [])):
         return same
-    double = all(dtype == "float64" for one in found.arrays for dtype in one.dtypes)
-    if found.complete and double and found.total.max_abs < math.inf and found.total.max_ulp <= MAX_DOUBLE_ULP:
+    types = {dtype for one in found.arrays for dtype in one.dtypes}
+    is_finite = found.complete and found.total.max_abs < math.inf
+    if is_finite and types == {"float64"} and found.total.max_ulp <= MAX_DOUBLE_ULP:
         return [harmless("rounding alone", found.total.max_abs, found.total.max_ulp)]
     both = [table.source for table in (actual, expected) if isinstance(table, Table)]
     if len(both) == 2 and both[0].encoding != both[1].encoding:
@@ -401,9 +402,10 @@ def _described_printed(actual: Tabular, expected: Table, *, named: bool = True) 
 
 def _printed_otherwise(actual: Tabular, expected: Table, pairs: Sequence[tuple[ArrayView, ArrayView]]) -> list[Finding]:
     """Return how a printed table of another shape differs, which may be transposed; [] of any other table."""
-    same = all(left.plain_shape == right.plain_shape for left, right in pairs)
-    if same or (findings := _described_printed(actual, expected)):
-        return [] if same else findings
+    if all(left.plain_shape == right.plain_shape for left, right in pairs):
+        return []
+    if findings := _described_printed(actual, expected):
+        return findings
     array, other = actual.arrays[0], expected.arrays[0]
     if len(actual.arrays) > 1 or is_large(actual) or array.shape != other.shape[::-1]:
         return []
@@ -557,9 +559,8 @@ def _identified(actual: Tabular, table: Table, found: Comparison) -> list[Findin
     if have is None or have.source != table.source:
         return _parameters(own.recipe, table) if have is not None else []
     most, kind, wanted = found.total.max_abs, have.request.dtype, table.request.dtype
-    if (
-        " " in own.arithmetic or first_positions(have) != first_positions(table) or not 0 < most < MAX_HARMLESS
-    ):  # of a number of digits
+    is_printed = " " in own.arithmetic  # as in "4 decimals"
+    if is_printed or first_positions(have) != first_positions(table) or not 0 < most < MAX_HARMLESS:
         return []
     if wanted in LOW_TYPES and kind not in LOW_TYPES:
         return [rounded_from(f"the expected values were rounded to {wanted}, these were not", most)]

@@ -21,6 +21,7 @@ from pecli.judge.description import (
     ANGLES,
     COPIES,
     MAX_ULP_NAMED,
+    NONE,
     TWICE,
     UNLIKE,
     Identification,
@@ -207,7 +208,6 @@ MAX_SLOWER = 100
 # Values of a copy, as in a batch, that are compared at once.
 COPY_VALUES = 1 << 18
 PAIRS = "cosines and sines"
-NONE = Identification(None, "unknown")
 # Fitted digits by which another name of the same values may be longer and be listed, as a sinusoid's for a cache.
 MAX_ALIAS_COST = 2.5
 LONE_WORDS = {"cos": "cosines alone", "sin": "sines alone"}

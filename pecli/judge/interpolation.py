@@ -139,11 +139,9 @@ def resized_otherwise(have: Floats, want: Floats, error: float) -> str:
             for way in WAYS if max(sides) < min(new) else ():
                 shares = [way.weights(old, side) for side in new]
                 source = _source(want[tokens:, columns], new, shares)
-                every = np.arange(count - tokens)
+                every, grid = np.arange(count - tokens), want[tokens:, columns]
                 few = every[:: max(1, len(every) // SAMPLE)]  # whose weights take less time than those of all
-                gaps = (
-                    np.abs(_made(source, way, sides, new, at) - want[tokens:, columns][at]).max() for at in (few, every)
-                )
+                gaps = (np.abs(_made(source, way, sides, new, at) - grid[at]).max() for at in (few, every))
                 if any(gap > near for gap in gaps):
                     continue
                 whole = np.concatenate([want[:tokens], _source(want[tokens:], new, shares)])

@@ -324,8 +324,8 @@ def kernels(applied: AppliedRotation, *, moved: bool = True) -> Iterator[tuple[s
             changed = {"dim": str(rotary), "rotary-dim": given, "partial": None}
             yield text, partial(applied.rotated, changed=changed)
         own = applied.source.recipe[1] if applied.source.recipe is not None else {}
-        if rotary < width and "factor" not in own:  # the frequencies of all columns, of which some are rotated
-            changed["base"] = f"{float(own.get('base', 10000)) ** (rotary / width):.17g}"
+        if rotary < width and "factor" not in own:
+            changed["base"] = f"{float(own.get('base', 10000)) ** (rotary / width):.17g}"  # has the wider exponents
             yield f"{text}, with exponents over {width}", partial(applied.rotated, changed=changed)
 
 

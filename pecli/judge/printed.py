@@ -10,7 +10,7 @@ import numpy as np
 
 from pecli.errors import PecliError
 from pecli.formats.decimals import how_printed
-from pecli.judge.description import Identification
+from pecli.judge.description import NONE, Identification
 from pecli.judge.frequencies import BASES
 from pecli.judge.orders import numbered
 from pecli.judge.planes import EPSILON, Floats
@@ -45,7 +45,6 @@ MAX_WIDTHS = 64
 FIRST_PRINTED_ROWS, MAX_PRINTED_ROWS = 16, 256
 # Widest table whose first columns are recognised; raised, the search takes proportionally longer.
 MAX_WIDTH = 8192
-UNKNOWN = Identification(None, "unknown")
 
 
 def identify_printed(table: Tabular, decimals: int) -> Identification:
@@ -66,7 +65,7 @@ def identify_printed(table: Tabular, decimals: int) -> Identification:
     real = [array for array in table.arrays if not array.dtype.startswith("complex")]
     array = next((a for a in real if len(a.shape) == 2 and a.shape[1] > 2), None)
     if array is None:
-        return replace(UNKNOWN, measured=("printed tables have two axes and at least three columns of real numbers",))
+        return replace(NONE, measured=("printed tables have two axes and at least three columns of real numbers",))
     values = np.asarray(table.read(array.name), np.float64)
     starts = (0, 1) if len(values) > 1 else (1,)  # row 0 is the same for every width
     for start, (recipe, part, column, function), base in product(starts, STYLES, BASES):
@@ -94,7 +93,7 @@ def identify_printed(table: Tabular, decimals: int) -> Identification:
                 text = text.format(width=found[0], base=base)
                 steps = f"{decimals} decimals"
                 return Identification(text, "likely", arithmetic=steps, notes=tuple(notes), count=values.size)
-    return replace(UNKNOWN, measured=(f"no usual base and width give these {decimals} decimals",))
+    return replace(NONE, measured=(f"no usual base and width give these {decimals} decimals",))
 
 
 def _widths(

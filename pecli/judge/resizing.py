@@ -51,9 +51,7 @@ def resized(pairs: Sequence[tuple[ArrayView, ArrayView]], expected: Tabular) -> 
         return [Finding("resized", text)] if text else []
     elif isinstance(expected, Table) and keys.get("grid", "").count("x") == 1:
         for side in range(2, min(2 * math.isqrt(left.rows), math.isqrt(MAX_WEIGHTS // left.rows) + 1)):
-            with contextlib.suppress(PecliError):  # of a side that the encoding does not allow
-                recipe = Recipe.bind(expected.source.encoding.name, **{**keys, "grid": f"{side}x{side}"})
-                smaller = Table.make(recipe, dtype="float64")
+            if (smaller := _of_grid(expected, (side, side))) is not None:
                 tried.append((left, view_of(smaller, smaller.arrays[0])))
     elif isinstance(expected, Table) and isinstance(expected.plan, Waves) and expected.positions.is_range:
         tried += ((left, view_of(longer, longer.arrays[0])) for longer in _longer(left, expected))
@@ -63,9 +61,11 @@ def resized(pairs: Sequence[tuple[ArrayView, ArrayView]], expected: Tabular) -> 
             continue
         first, *more = located([pair])
         if first.kind == "resized":
-            whose = {(left, right): "the expected", (right, left): "in the expected table, this file's"}.get(
-                pair, "a" if "grid" in keys else "the recipe's first"
-            )
+            whose = "a" if "grid" in keys else "the recipe's first"
+            if pair == (right, left):
+                whose = "in the expected table, this file's"
+            elif pair == (left, right):
+                whose = "the expected"
             return [first._replace(text=first.text.replace("the expected", whose, 1)), *more]
     return []
 
@@ -119,17 +119,21 @@ def padded_grid(pairs: Sequence[tuple[ArrayView, ArrayView]], expected: Table) -
     for inner in product(*((int(last) + 1, int(last) + 2) for last in changes)):  # padding may repeat the edge or not
         if inner == (*sides,) or min(inner) < 2:
             continue
-        own = "x".join(map(str, inner))
-        try:
-            recipe = Recipe.bind(expected.source.encoding.name, **{**keys, "grid": own})
-            smaller = Table.make(recipe, dtype="float64")
-        except PecliError:  # of a side that the encoding does not allow
+        if (smaller := _of_grid(expected, inner)) is None:
             continue
         want = smaller.read(smaller.arrays[0].name).reshape(*inner, -1)
         if np.abs(cells[: inner[0], : inner[1]] - want).max() <= MAX_ADDITIONAL_GAP:
-            text = f"the first {own} cells hold the table of grid={own}, the others are padding"
-            return [Finding("padding", text)]
+            own = "x".join(map(str, inner))
+            return [Finding("padding", f"the first {own} cells hold the table of grid={own}, the others are padding")]
     return []
+
+
+def _of_grid(expected: Table, sides: Sequence[int]) -> Table | None:
+    """Return a recipe's table in float64 for a grid of other sides; None where the encoding does not allow them."""
+    keys = {**expected.source.keys(), "grid": "x".join(map(str, sides))}
+    with contextlib.suppress(PecliError):
+        return Table.make(Recipe.bind(expected.source.encoding.name, **keys), dtype="float64")
+    return None
 
 
 def of_length(table: Table, length: int) -> Table:

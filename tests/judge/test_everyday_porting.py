@@ -479,3 +479,23 @@ def test_parameters_without_effect_are_not_told(ask):
     turns = (steps - 1)[:, None] * frequencies(64)
     np.save("t.npy", np.concatenate([np.sin(turns), np.cos(turns)], axis=1).astype("float32"))
     ask("compare", "t.npy", "sinusoidal:dim=64,convention=diffusers-unet,positions=@steps.txt").ends(1).never("odd")
+
+
+def sines_and_cosines(angles):
+    return np.concatenate([np.sin(angles), np.cos(angles)], -1).reshape(len(angles), -1)
+
+
+def test_other_coordinates_of_the_cells_of_a_grid_are_told(ask):
+    rows, columns = np.indices((12, 16)).reshape(2, -1)
+    matrix = np.random.default_rng(0).normal(0, 1, (16, 2)).round(6)
+    np.save("B.npy", matrix)
+    for said, x, y in (
+        ("those of the cells' corners, not of their centres", columns / 8 - 1, rows / 6 - 1),
+        ("coordinates lie in 0 .. 1 where -1 .. 1", (columns + 0.5) / 16, (rows + 0.5) / 12),
+    ):
+        np.save("t.npy", sines_and_cosines(2 * np.pi * np.stack([x, y], 1) @ matrix.T))
+        ask("compare", "t.npy", "fourier:matrix=B.npy,grid=12x16,coordinates=centres,dim=32").says(said)
+    numbers = np.stack([columns, rows], 1)[:, :, None] * np.pi * 2.0 ** np.arange(6)
+    np.save("numbers.npy", sines_and_cosines(numbers))
+    answer = ask("compare", "numbers.npy", "nerf:bands=6,grid=12x16,coordinates=corners,order=by-axis")
+    answer.says("coordinates are the numbers of rows and columns, 0, 1, 2 and so on")

@@ -7,7 +7,7 @@ from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
 from itertools import permutations, product
-from math import lcm, prod
+from math import lcm
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from pecli.encodings.shared import grids, trained
@@ -150,13 +150,18 @@ def _stored(factors: Factors, unit: Fraction) -> Callable[[int, int], dd.DoubleD
 
 # Digits of numbers that are written for a mistake: more than those of float32.
 MISTAKEN_DIGITS = 12
-# Cells of a grid whose coordinates are listed for a mistake.
-MAX_CELLS = 4096
 # Factors of the angle B x, and what is said of the wrong ones.
 FACTORS = {
     TAU: "",
     Decimal(1): "the factor 2 pi is missing: the angles are B x where 2 pi B x was expected",
     PI: "the angles are pi B x where 2 pi B x was expected",
+}
+# What coordinate place k of n has that should be at the centre of its cell, and what is said of it.
+OF_CELLS: dict[str, Callable[[int, int], float]] = {
+    "coordinates lie in 0 .. 1 where -1 .. 1 was expected: x for 2 x - 1": lambda k, n: (k + 0.5) / n,
+    "coordinates are those of the cells' corners, not of their centres: half a cell is missing": (
+        lambda k, n: 2 * k / n - 1
+    ),
 }
 # Error of a value in float32 arithmetic.
 MAX_OFF = 1e-3
@@ -261,21 +266,9 @@ def mistakes(keys: Mapping[str, str]) -> Iterator[Change]:
         if text:
             numbers = _listed(CONTEXT.divide(x * factor, TAU) for x in _numbers(keys[scale]))
             yield Change("factor", text, {scale: numbers})
-    sides = [int(side) for side in keys.get("grid", "1").split("x")]
-    if keys["coordinates"] == "centres" and 1 < prod(sides) <= MAX_CELLS:
-        order = -1 if keys.get("axis-order", "xy") == "xy" else 1
-        given = {"coordinates": "given", "grid": None, "axis-order": None, "point-axes": str(len(sides))}
-        of_cells: dict[str, Callable[[int, int], Decimal]] = {
-            "coordinates lie in 0 .. 1 where -1 .. 1 was expected: x for 2 x - 1": (
-                lambda k, n: CONTEXT.divide(2 * k + 1, 2 * n)
-            ),
-            "coordinates are those of the cells' corners, not of their centres: half a cell is missing": (
-                lambda k, n: CONTEXT.divide(2 * k - n, n)
-            ),
-        }
-        for text, coordinate in of_cells.items():
-            cells = product(*([coordinate(k, n) for k in range(n)] for n in sides))
-            yield Change("points", text, {**given, "points": _listed(x for cell in cells for x in cell[::order])})
+    for text, coordinate in OF_CELLS.items() if keys["coordinates"] == "centres" else ():
+        if given := grids.points_instead(keys, coordinate):
+            yield Change("points", text, given)
     if "points" not in keys:
         return
     points = _numbers(keys["points"])

@@ -7,8 +7,6 @@ from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from functools import partial
-from itertools import product
-from math import prod
 from typing import Annotated, Literal
 
 from pecli.encodings.shared import grids
@@ -103,13 +101,12 @@ def nerf(
     return Waves(columns.width, found, ramps=columns.ramps, **where.plan())
 
 
-# Rules that are written instead of 2^k, and the cells of a grid whose numbers are listed for a mistake.
+# Rules that are written instead of 2^k.
 RULES: dict[str, Callable[[int], int]] = {
     "k + 1": lambda k: k + 1,
     "2 k + 1": lambda k: 2 * k + 1,
     "k^2": lambda k: k * k,
 }
-MAX_CELLS = 4096
 
 
 def mistakes(keys: Mapping[str, str]) -> Iterator[Change]:
@@ -130,10 +127,6 @@ def mistakes(keys: Mapping[str, str]) -> Iterator[Change]:
     if "max-exponent" not in keys and bands < LARGEST_EXPONENT:
         text = f"max-exponent {bands} where {bands - 1} was expected: the exponents are those of linspace(0, N, N)"
         yield Change("max-exponent", text, {"max-exponent": keys["bands"]})
-    sides = [int(side) for side in keys.get("grid", "1").split("x")]
-    if keys["coordinates"] in ("corners", "centres") and 1 < prod(sides) <= MAX_CELLS:
-        order = -1 if keys.get("axis-order", "xy") == "xy" else 1
-        points = "+".join(str(x) for cell in product(*map(range, sides)) for x in cell[::order])
-        given = {"coordinates": "given", "grid": None, "axis-order": None, "point-axes": str(len(sides))}
+    if keys["coordinates"] in ("corners", "centres") and (numbered := grids.points_instead(keys, lambda k, _: k)):
         text = "coordinates are the numbers of rows and columns, 0, 1, 2 and so on, where -1 .. 1 was expected"
-        yield Change("points", text, {**given, "points": points})
+        yield Change("points", text, numbered)

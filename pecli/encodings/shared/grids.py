@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
+from itertools import product
 from math import lcm, prod
 from typing import Annotated, Any, Literal
 
@@ -124,6 +125,19 @@ def per_side(name: str, given: tuple[Decimal, ...], count: int) -> tuple[Decimal
 
 # Maximum count of point coordinates, since the recipe contains them all.
 LARGEST_LIST = 16384
+
+
+def points_instead(keys: Mapping[str, str], coordinate: Callable[[int, int], float]) -> dict[str, str | None]:
+    """Return the parameters that give each cell of a grid another coordinate, of place k of n; {} of large grids."""
+    sides = [int(side) for side in keys.get("grid", "1").split("x")]
+    if not 1 < prod(sides) * len(sides) <= LARGEST_LIST:
+        return {}
+    cells = product(*([f"{coordinate(k, n):.12g}" for k in range(n)] for n in sides))
+    order = -1 if keys.get("axis-order", "xy") == "xy" else 1
+    points = "+".join(text for cell in cells for text in cell[::order])
+    given = {"coordinates": "given", "grid": None, "axis-order": None, "point-axes": str(len(sides))}
+    return {**given, "points": points}
+
 
 Grid = Annotated[
     tuple[int, ...] | None,

@@ -201,7 +201,7 @@ def _factors(ratio: Floats, loose: Floats) -> Iterator[Decimal]:
     low, high = (1 / (ratio[tail] * (1 + loose[tail]))).max(), (1 / (ratio[tail] * (1 - loose[tail]))).min()
     if low > high:
         low, high = 1 / (last * (1 + loose[-1])), 1 / (last * (1 - loose[-1]))
-    found = [Decimal(text) for text in PUBLISHED_FACTORS if low <= float(text) <= high and text != "1"]
+    found = [Decimal(text) for text in PUBLISHED_FACTORS if low <= float(text) <= high]
     short = shortest(low, high)
     if short not in found and short > MIN_FACTOR and digits(short) <= MAX_FACTOR_DIGITS + 2:
         found.append(short)
