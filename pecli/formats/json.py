@@ -83,7 +83,7 @@ LONG_TEXT = re.compile(rb'"[^"]{%d}' % MAX_NUMBER)
 NAMES = {b"inf": b"Infinity", b"nan": b"NaN"}  # what Python's reader calls them
 
 
-DAMAGED = "is not JSON, though it begins like it: it is damaged, or in another language; write rows of numbers, as csv"
+DAMAGED = "is not JSON, though it begins like it: it is damaged"
 # What NumPy, PyTorch and JAX print otherwise than JSON has it; rows of JSON on a line each want commas too.
 PRINTED = (
     (re.compile(rb"^[\w.]+\("), b""),  # tensor(, array(
@@ -113,8 +113,8 @@ class JsonTable(StoredTable):
             content = json.loads(data)
         except RecursionError as error:
             raise source.bad(DAMAGED) from error
-        except ValueError:
-            content = self._printed(data)
+        except ValueError as error:
+            content = self._printed(data, error)
         content = _unframed(content)
         self._values: dict[str, NDArray[Any]] = {}
         self._untyped: set[str] = set()
@@ -133,8 +133,8 @@ class JsonTable(StoredTable):
         super().__init__(source, arrays, texts(facts).get("recipe"), known)
         self.take_scales()
 
-    def _printed(self, data: bytes) -> Any:
-        """Return the nested lists of an array that a program printed."""
+    def _printed(self, data: bytes, error: ValueError) -> Any:
+        """Return the nested lists of an array that a program printed, which is JSON but for this error."""
         if b"..." in data:
             remedy = "print it whole, as after np.set_printoptions(threshold=10**9)"
             raise self.source.bad(f"is shortened with '...': {remedy}, or save it as npy")
@@ -143,7 +143,11 @@ class JsonTable(StoredTable):
         for text in (data, b"[" + data + b"]"):
             with suppress(ValueError, RecursionError):
                 return json.loads(text)
-        raise self.source.bad(DAMAGED)
+        if not isinstance(error, json.JSONDecodeError):  # bytes that are no text
+            raise self.source.bad(DAMAGED)
+        what = f"{error.msg[:1].lower()}{error.msg[1:]} (line {error.lineno}, column {error.colno})"
+        more = "; rows of numbers are read as csv" * data.startswith(b"[")  # of another language, as Julia
+        raise self.source.bad(f"is not JSON: {what}{more}")
 
     def _array(self, name: str, value: Any) -> Iterator[Array]:
         about = value if isinstance(value, dict) else {"values": value}

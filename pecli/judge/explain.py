@@ -288,6 +288,8 @@ def _still_columns(actual: Tabular, expected: Tabular) -> list[Finding]:
     pairs = pair_views(actual, expected)[0]
     if len(pairs) != 2 or is_large(actual) or any(left.row_size <= right.row_size for left, right in pairs):
         return []
+    if {left.name for left, _ in pairs} != {*actual.keys()}:  # parts of one array
+        return []
     width, arrays, added = pairs[0][1].row_size, dict[str, NDArray[Any]](), list[Floats]()
     for left, _ in pairs:
         arrays[left.name] = actual.read(left.name)[..., :width]

@@ -153,6 +153,14 @@ class Keys:
             raise self.bad(f"has no {name}, and this model type has no default for it")
         return value
 
+    def lacks(self, where: str, name: str, kind: object, given: Iterable[str]) -> BadFile:
+        """Return the error for a scaling, of these keys, without one that it requires."""
+        need = f"which rope type {kind} requires"
+        near = next((key for key in given if nearly(key, [name])), None)
+        if near is not None:
+            return self.bad(f"has {where}.{near}: did you mean {name}, {need}?")
+        return self.bad(f"has no {where}.{name}, {need}")
+
     def bad(self, rule: str) -> BadFile:
         """Return the error for this file."""
         place = self.where.rstrip(".")

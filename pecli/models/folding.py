@@ -302,7 +302,7 @@ def _complete(keys: Keys, key: str) -> None:
     filled = ("rope_theta", "original_max_position_embeddings") if is_filled else ()
     for name in (*REQUIRED.get(str(kind), ()), *(("rope_theta",) if kind == "llama3" else ())):
         if name not in given and name not in filled:
-            raise keys.bad(f"has no {key}.{name}, which rope type {kind} requires")
+            raise keys.lacks(key, name, kind, given)
 
 
 def _dots3(keys: Keys, family: ModelFamily, notes: Notes) -> Folded:

@@ -42,7 +42,7 @@ class Rope:
         if value is None and not required:
             return None
         if name not in self.params:
-            raise self.keys.bad(f"has no {self.where}.{name}, which rope type {self.kind} requires")
+            raise self.keys.lacks(self.where, name, self.kind, self.params)
         found = number(value)
         if found is None:
             raise self.keys.bad(f"has {self.named(name)} {shown(value)}: it must be a number")
@@ -74,7 +74,7 @@ class Rope:
         """Return a list of `count` numbers as text."""
         self.read.add(name)
         if name not in self.params:
-            raise self.keys.bad(f"has no {self.where}.{name}, which rope type {self.kind} requires")
+            raise self.keys.lacks(self.where, name, self.kind, self.params)
         value = self.params[name]
         items = [number(item) for item in value] if isinstance(value, list) else [None]
         found = [item for item in items if item is not None and item > 0]

@@ -499,3 +499,10 @@ def test_other_coordinates_of_the_cells_of_a_grid_are_told(ask):
     np.save("numbers.npy", sines_and_cosines(numbers))
     answer = ask("compare", "numbers.npy", "nerf:bands=6,grid=12x16,coordinates=corners,order=by-axis")
     answer.says("coordinates are the numbers of rows and columns, 0, 1, 2 and so on")
+
+
+def test_rotated_tensors_and_a_recipe_without_a_layout_are_three_sources(ask):
+    drawn = np.random.default_rng(0).normal(size=(2, 4, 32, 64)).astype("float32")
+    np.save("q.npy", drawn)
+    np.save("other.npy", drawn[::-1])
+    ask("compare", "other.npy", "q.npy", "rope:dim=64").ends(1).says("different: 3 of 3 pairs")

@@ -263,6 +263,10 @@ def test_an_unknown_model_type_is_read_by_its_keys_with_a_warning():
     [
         ({"model_type": "gpt9"}, "did you mean gpt"),
         ({**LLAMA, "rope_scaling": {"type": "linear"}}, "has no rope_scaling.factor, which rope type linear requires"),
+        (
+            {**LLAMA, "rope_scaling": {"type": "linear", "fator": 4}},
+            "has rope_scaling.fator: did you mean factor, which rope type linear requires?",
+        ),
         ({**LLAMA, "rope_scaling": {"type": "linear", "factor": 0}}, "rope_scaling.factor=0: it must be above 0"),
         ({**LLAMA, "rope_scaling": {"type": "linear", "factor": "two"}}, 'factor "two": it must be a number'),
         ({**LLAMA, "rope_theta": 0}, "rope_theta=0: it must be above 0"),
