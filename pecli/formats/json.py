@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
@@ -227,18 +227,26 @@ class JsonTable(StoredTable):
 
 def _unframed(content: Any) -> Any:
     """Return the rows of a data frame, as pandas writes it by rows, by columns or in parts, without its labels."""
-    is_counted = isinstance(content, dict) and list(content) == list(map(str, range(len(content))))
-    if is_counted and _is_flat([[*content.values()]]):  # as JavaScript writes a typed array
-        return list(content.values())
-    if isinstance(content, dict) and content.keys() == {"columns", "index", "data"}:  # in parts
+    if isinstance(content, dict) and content.keys() == {"schema", "data"}:
+        content = content["data"]
+    is_frame = isinstance(content, dict) and bool(content)
+    if is_frame and _are_counted(content):
+        inner = list(content.values())
+        of_rows = all(isinstance(row, dict) and not _are_counted(row) for row in inner)
+        if of_rows or _is_flat([inner]):  # the rows by number, or as JavaScript writes a typed array
+            content, is_frame = inner, False
+    if is_frame and content.keys() == {"columns", "index", "data"}:  # in parts
+        if not isinstance(content["columns"], list) or not isinstance(content["data"], list):
+            return content
         names, rows = list(map(str, content["columns"])), content["data"]
     elif isinstance(content, list) and content and all(isinstance(row, dict) for row in content):
-        names, rows = list(content[0]), [list(row.values()) for row in content if row.keys() == content[0].keys()]
+        names = ["" if name == "index" else name for name in content[0]]  # as pandas calls its index
+        rows = [list(row.values()) for row in content if row.keys() == content[0].keys()]
         rows = rows if len(rows) == len(content) else []
         if rows and any(isinstance(value, list) for value in rows[0]):  # all other values are labels
             rows = [[number for value in row if isinstance(value, list) for number in value] for row in rows]
             names = list(map(str, range(len(rows[0]))))
-    elif isinstance(content, dict) and content and all(isinstance(column, dict) for column in content.values()):
+    elif is_frame and all(isinstance(column, dict) for column in content.values()):
         names, columns = list(content), list(content.values())
         rows = [list(row) for row in zip(*(column.values() for column in columns), strict=False)]
         rows = rows if all(column.keys() == columns[0].keys() for column in columns) else []
@@ -248,6 +256,11 @@ def _unframed(content: Any) -> Any:
     kept = [place for place, name in enumerate(names) if name not in labels]
     is_table = len(rows) > 1 and all(isinstance(row, list) and len(row) == len(names) for row in rows)
     return [[row[place] for place in kept] for row in rows] if is_table and _is_flat(rows) else content
+
+
+def _are_counted(names: Iterable[str]) -> bool:
+    """Whether names are 0, 1, 2 and so on."""
+    return all(name == str(place) for place, name in enumerate(names))
 
 
 def _is_flat(rows: list[list[Any]]) -> bool:

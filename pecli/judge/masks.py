@@ -138,19 +138,18 @@ def pattern_of(on: Shown, distance: NDArray[np.int64]) -> str:
     """Return the name of a pattern of pairs, with the keys and queries left out of it; "" where it has none."""
     size, after = np.abs(distance), int(distance[on].max(initial=-distance.size))
     reach, back = int(size[on].max(initial=0)), int(-distance[on].min(initial=0))
-    most = f"most {after} after" if after > 0 else f"least {-after} before"
+    most, sees = f"most {after} after" if after > 0 else f"least {-after} before", distance <= 0
     patterns = {
         "everywhere": size >= 0,
         "on the diagonal (an identity)": distance == 0,
-        "where the key is not after the query (causal)": distance <= 0,
+        "where the key is not after the query (causal)": sees,
         "where the key is before the query (strictly causal)": distance < 0,
         "where the key is not before the query": distance >= 0,
         f"at distances of at most {reach} (a sliding window of {2 * reach + 1})": size <= reach,
-        f"at 0 to {back} keys before the query (a causal sliding window of {back + 1})": abs(2 * distance + back)
-        <= back,
+        f"at 0 to {back} keys before the query (a causal sliding window of {back + 1})": sees & (distance >= -back),
         f"where the key is at {most} the query": (distance <= after) & (2 * abs(after) < len(on)),
     }
-    key, sees = np.arange(on.shape[1]), distance <= 0
+    key = np.arange(on.shape[1])
     first, recent = (int(np.cumprod(row).sum()) for row in (on[-1], on[-1][::-1]))  # of the last query
     prefix = int(np.cumprod(on[0]).sum())
     apart = np.concatenate([[False], ~on.diagonal(-1)]) if on.shape[0] == on.shape[1] else np.zeros(0, bool)

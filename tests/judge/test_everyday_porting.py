@@ -268,6 +268,8 @@ def test_data_frames_and_rows_in_json_are_read(ask):
         "split": {"columns": list(range(16)), "index": list(range(20)), "data": table.tolist()},
         "rows": {str(k): row for k, row in enumerate(table.tolist())},
         "numbered": [{"position": k, **row} for k, row in enumerate(records)],
+        "index": {str(k): row for k, row in enumerate(records)},
+        "table": {"schema": {}, "data": [{"index": k, **row} for k, row in enumerate(records)]},
     }
     texts = {name: json.dumps(content) for name, content in contents.items()}
     texts["lines"] = "\n".join(map(json.dumps, records))
