@@ -9,16 +9,13 @@ import numpy as np
 
 from pecli.formats.decimals import digits_text, how_printed, last_digits, printed_digits
 from pecli.judge import waves
-from pecli.judge.description import Identification, factor_text
-from pecli.judge.orders import numbered_are
+from pecli.judge.description import Identification
 from pecli.judge.planes import EPSILON, effective_dtype, planes_of, rounded, unit
-from pecli.numbers.decimals import near
 from pecli.numbers.rounding import Floats
 from pecli.spec.catalogue import CATALOGUE
 from pecli.spec.measured import PUBLISHED_BASES, Named, Pairs
 from pecli.spec.recipe import join_recipe, split_recipe
 from pecli.spec.tabular import Tabular
-from pecli.tables.comparison import Finding
 
 BASES = (10000, 500000, 1000000, 100, 1000)
 MIN_SURE_FREQUENCIES = 8
@@ -32,8 +29,6 @@ MIN_PAIRS = 3
 
 # Relative distance of two lists of frequencies that are the same but for rounding.
 MAX_REPEAT_GAP = 1e-4
-# Frequencies of a list that must have few digits.
-MIN_PRINTED_FREQUENCIES = 4
 
 
 def identify_vector(table: Tabular) -> Identification | None:
@@ -153,46 +148,3 @@ def _arithmetic(values: Floats, named: Named, dtype: str) -> tuple[str, float]:
     size = unit(np.maximum(values, 2.0**-100), dtype)
     gaps = {kind: float((np.abs(rounded(w, dtype) - values) / size).max()) for kind, w in ways.items()}
     return min(gaps.items(), key=lambda gap: gap[1])
-
-
-def added_to_all(values: Floats, want: Floats, kind: str) -> Finding | None:
-    """Return the finding that one number, or unrelated ones, are added to all frequencies of a list; else None."""
-    off, last = values - want, len(want) // 2
-    slack = unit(values, kind) + unit(want, kind)
-    if not np.isfinite(off).all() or len(off) < MIN_PRINTED_FREQUENCIES:
-        return None
-    usual = float(np.median(off))
-    if (np.abs(off - usual) <= slack).all() and (np.abs(off) > slack).mean() > 0.5:
-        return Finding("offset", f"{near(usual, float(EPSILON[kind])):.6g} is added to every frequency")
-    fast, slow = (float(part.std()) for part in (off[:last], off[last:]))
-    both = np.count_nonzero(np.diff(np.sign(off[np.abs(off) > slack]))) > len(off) // 4
-    if both and fast < 4 * slow < 16 * fast and slow > 4 * max(float(slack[last:].max()), abs(want[-1])):
-        text = f"unrelated numbers, such as noise, are added to the frequencies: of standard deviation {off.std():.2g}"
-        return Finding("random", text)
-    return None
-
-
-def frequency_words(values: Floats, want: Floats, kind: str) -> str:
-    """Return what the numbers of a list show by themselves: zeros, NaN, a sign, wavelengths, a type; "" for nothing."""
-    if np.allclose(values, -want, MAX_REPEAT_GAP, 0):
-        return "the sign of every frequency is changed"
-    bad = {"zero": (values == 0) & (want != 0), "NaN or infinite": ~np.isfinite(values), "negative": values * want < 0}
-    for word, where in bad.items():
-        if where.any():
-            return f"{numbered_are('frequency', np.flatnonzero(where))} {word}"
-    if np.allclose(values, 2 * np.pi / want, MAX_REPEAT_GAP, 0):
-        return "wavelengths stand where frequencies were expected"
-    if np.allclose(values, 1 / want, MAX_REPEAT_GAP, 0):
-        return "the file holds 1/frequency, by which MLX divides positions (_freqs)"
-    if kind in waves.LOW_TYPES and np.array_equal(values, rounded(want, kind)):
-        return f"the frequencies were rounded to {kind}"
-    return ""
-
-
-def times_all(values: Floats, want: Floats, kind: str) -> list[Finding]:
-    """Return the finding that every frequency of a list is a number of times the expected one; [] where it is not."""
-    slack = 4 * max(EPSILON[kind], EPSILON["float32"])
-    ratio = float(near(float(np.median(values / want)), slack / 2))
-    if (np.abs(values - ratio * want) > slack * abs(ratio) * want + unit(0 * want, kind)).any():
-        return []
-    return [Finding("factor", f"every frequency is {factor_text(ratio)} times the expected one")]
