@@ -359,6 +359,26 @@ def additional_columns(case: Case) -> list[Finding]:
     return []
 
 
+def doubled_columns(case: Case) -> list[Finding]:
+    """Return why values differ that stand in two columns each, behind the cause that they do; [] of any other table."""
+    pairs = pair_views(case.actual, case.expected)[0]
+    if len(pairs) != 1 or is_large(case.actual):
+        return []
+    ((left, right),) = pairs
+    if left.rows != right.rows or left.row_size != 2 * right.row_size:
+        return []
+    values, width = read_floats(left, 0, left.rows), right.row_size
+    for word, one, other in (
+        ("half-split", values[:, :width], values[:, width:]), ("neighbouring", values[:, ::2], values[:, 1::2]),
+    ):  # fmt: skip
+        if np.array_equal(one, other):
+            text = f"each value stands in two columns ({word}) where one was expected"
+            others = case.explained(InMemory({left.name: one}), case.expected)
+            is_known = bool(others) and others[0].kind not in VAGUE
+            return [*(one.without_option for one in others), Finding("layout", text)] if is_known else []
+    return []
+
+
 def padded_columns(case: Case, expected: Table) -> list[Finding]:
     """Return the last columns that are zero in all arrays, and how the others differ; [] where none are."""
     actual = case.actual

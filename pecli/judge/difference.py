@@ -48,7 +48,7 @@ MAX_SHORT = 1 << 16
 # Declared mistakes that are looked at; each costs one evaluation of its frequencies.
 MAX_MISTAKES = 160
 # Descriptions whose values are computed; more cost time.
-MAX_PLACED = 8
+MAX_PLACED = 12
 # Values that differ whose first is shown with the expected one; of more, rows and columns say more.
 MAX_LISTED = 8
 # Digits of a factor on every position that somebody chose, such as a length.

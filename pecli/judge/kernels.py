@@ -546,6 +546,10 @@ def unlike_rotations(y: Floats, right: Floats, dtype: str, explained: Explained)
     width = y.shape[-1] if 1 < y.ndim < 5 and y.shape == right.shape and y.size <= MAX_VALUES else 0
     if width < 4 or width % 4 or not (np.isfinite(y).all() and np.isfinite(right).all()):
         return []
+    moving = np.flatnonzero((y != right).any(axis=tuple(range(y.ndim - 1))))
+    if ends := _other_end(y, right, dtype, moving, explained):
+        return ends
+    last = int(moving[-1] + 1) if moving.size else width
     dtype, wanted = effective_dtype(y, dtype), effective_dtype(right, dtype)
     narrower = dtype != wanted and dtype in LOW_TYPES
     several = [k for k in range(y.ndim - 1) if y.shape[k] > 1]
@@ -570,7 +574,9 @@ def unlike_rotations(y: Floats, right: Floats, dtype: str, explained: Explained)
     if not still and not np.allclose(length, expected, rtol=4 * MAX_FACTOR_ERROR[dtype]):
         return []
     tried = list[tuple[bool, AppliedRotation]]()
-    for axis, rotary, pairing in product(still or several, (width, width // 2), WORDS):
+    shares = (last + last % 2, width // 2, width, *(2 * width // 5, width // 4)[: 2 * bool(still and last == width)])
+    rotaries = dict.fromkeys(one for one in shares if one % 2 == 0 and (one >= last or last == width))
+    for axis, rotary, pairing in product(still or several, rotaries, WORDS):
         made, want = (np.moveaxis(v, axis, -2)[(None,) * (4 - v.ndim)] for v in (y, right))
         rows, pairs = np.arange(y.shape[axis]), (pairing, pairing)
         one = AppliedRotation(want, made, want, rows, pairs, rotary, dtype, RotationSource(None))
@@ -598,6 +604,32 @@ def unlike_rotations(y: Floats, right: Floats, dtype: str, explained: Explained)
                     text = LATER.sub(r"positions are \1\2 later", text)
                     by = f" (judged with {judged})" * ("base" not in text)
                     return [Finding("rotation", RELATIVE.get(text, text) + by)]
+    return []
+
+
+def _other_end(y: Floats, right: Floats, dtype: str, moving: Integers, explained: Explained) -> list[Finding]:
+    """Return what differs in the last columns, where the first are not rotated, or that the other end was rotated."""
+    width, gaps = y.shape[-1], np.flatnonzero(np.diff(moving) > 2)  # the first pair may be equal
+    first = int(moving[0]) // 4 * 4 if moving.size else 0
+    if first:
+        own, other = y[..., first:], right[..., first:]
+        found = unlike_rotations(own, other, dtype, explained)
+        return [one._replace(text=f"columns {first} to {width - 1}: {one.text}") for one in found]
+    rotary = int(moving[gaps[0]]) + 1 if len(gaps) == 1 else 0
+    if not 0 < 2 * rotary < width or width - int(moving[gaps[0] + 1]) not in (rotary - 2, rotary - 1, rotary):
+        return []
+    for have, want in (("last", "first"), ("first", "last")):
+        own, other = (np.concatenate([v[..., :rotary], v[..., -rotary:]], axis=-1) for v in (y, right))
+        if have == "first":
+            own, other = (np.roll(v, rotary, axis=-1) for v in (own, other))
+        found = unlike_rotations(own, other, dtype, explained)
+        moved = re.match(
+            f"the last {rotary} columns were rotated, and the first {rotary} were expected(.*)",
+            found[0].text if found else "",
+        )
+        if moved:
+            text = f"the {have} {rotary} columns were rotated where the {want} {rotary} were expected"
+            return [Finding("rotation", text + moved[1])]
     return []
 
 
@@ -753,6 +785,23 @@ def _bases(applied: AppliedRotation) -> Iterator[tuple[str, Kernel]]:
         yield text, partial(applied.rotated, changed={"base": base})
 
 
+# What is found of the expected tensor, and what that says of the file.
+FROM_FILE = {
+    r"(\d+ columns(?:, the whole head,)?) were rotated, and (\d+) were expected":
+        r"\2 columns were rotated, and \1 were expected",
+    r"positions 1 to (\d+) repeat position 0, later positions have moved down by \1":
+        r"left padding by \1 was not taken out of the positions: those behind it are \1 too large",
+}  # fmt: skip
+
+
+def _seen_from_file(text: str) -> str:
+    """Return how the file differs, of a finding on how the expected tensor does from it."""
+    for found, said in FROM_FILE.items():
+        if re.search(found, text):
+            return re.sub(found, said, text)
+    return f"of the expected tensor: {text}"
+
+
 def rotated_tensors(pairs: Sequence[tuple[ArrayView, ArrayView]], explained: Explained) -> list[Finding]:
     """Return how queries or keys are rotated otherwise than the expected ones."""
     found, gaps = list[list[Finding]](), list[float]()
@@ -764,7 +813,7 @@ def rotated_tensors(pairs: Sequence[tuple[ArrayView, ArrayView]], explained: Exp
             return []
         own = unlike_rotations(y, right, pair[0].dtype, explained)
         swapped = [] if own else unlike_rotations(right, y, pair[1].dtype, explained)
-        found.append(own or [one._replace(text=f"of the expected tensor: {one.text}") for one in swapped])
+        found.append(own or [one._replace(text=_seen_from_file(one.text)) for one in swapped])
         gaps.append(float(np.abs(y - right).max(initial=0)))
     if not found or not all(found):
         return []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from pecli.formats.decimals import how_printed, printed_digits
-from pecli.judge.arrangement_differences import as_bits, padded_columns
+from pecli.judge.arrangement_differences import as_bits, doubled_columns, padded_columns
 from pecli.judge.arrangements import as_other_types
 from pecli.judge.bias_differences import bias_differences
 from pecli.judge.case import Case, Rule, behind, first_answer, listing
@@ -83,7 +83,7 @@ def described_printed(actual: Tabular, expected: Table, *, named: bool = True) -
             return []
         digits.append(printed)
         for change, exact in mistaken_tables(expected) if len(arrays) == 1 else ():
-            slack = MAX_DOUBLE_GAP + error * np.abs(exact)
+            slack = MAX_DOUBLE_GAP + 2 * EPSILON["float32"] * np.abs(exact)  # rounded before and after
             if exact.shape == values.shape and how_printed(values, exact, slack, printed):
                 return [Finding(change.kind, change.text)]
     hiding = "float32" if min(digits)[0] >= HIDING["float32"] else "float16"
@@ -114,7 +114,7 @@ def _change(case: Case) -> list[Finding]:
     """Return what was done to the values, or the choice of a recipe that does the same; [] of an unknown change."""
     if all(one.kind == "place" for one in case.places):
         return []
-    is_rough = any(REST_OFF in one.text or one.kind == "value" for one in case.places)
+    is_rough = any(REST_OFF in one.text or one.kind in ("value", "place") for one in case.places)
     other = other_choice(case.actual, case.recipe) if case.recipe is not None and is_rough else []
     return other or started(case.places, case.expected)
 
@@ -249,6 +249,7 @@ def parameter_differences(recipe: str | None, expected: Table) -> list[Finding]:
 PLACE_RULES: tuple[Rule, ...] = (
     _other_types,
     _printed_otherwise,
+    doubled_columns,
     _change,
     _unlike_numbers,
     lambda case: listing(rounded_values(case.views)),

@@ -9,7 +9,7 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
-from pecli.formats.decimals import digits_text, how_printed, printed_digits
+from pecli.formats.decimals import digits_text, how_printed, last_digits, printed_digits
 from pecli.judge.description import harmless, value_texts
 from pecli.judge.frequencies import MAX_FREQUENCY_DIGITS, MAX_REPEAT_GAP
 from pecli.judge.identify import identify
@@ -152,12 +152,16 @@ def rounded_values(pairs: list[tuple[ArrayView, ArrayView]]) -> Finding | None:
         printed_digits(y, error, MIN_CUT, MAX_CUT) for y, _ in both
     ):  # exact numbers of a narrow type have few, too
         alike = all(y.shape == x.shape for y, x in both)
-        for digits in range(1, MAX_DECIMALS if alike else 0):
+        for printed in product(range(1, MAX_DECIMALS if alike else 0), (False, True)):
             slack = [2.0**-50 + error * np.abs(x) for _, x in both]
-            ways_of = {how_printed(y, x, gap, (digits, False)) for (y, x), gap in zip(both, slack, strict=True)}
-            whole = all((np.abs(np.round(y, digits) - y) <= 2 * error * np.abs(y)).all() for y, _ in both)
+            ways_of = {how_printed(y, x, gap, printed) for (y, x), gap in zip(both, slack, strict=True)}
+            last = [last_digits(y, *printed) for y, _ in both]
+            whole = all(
+                (np.abs(np.rint(y / step) * step - y) <= 2 * error * np.abs(y)).all()
+                for (y, _), step in zip(both, last, strict=True)
+            )
             if whole and ways_of == {"rounded"}:
-                return Finding("decimals", f"all values are right, rounded to {digits_text(digits, False)}")
+                return Finding("decimals", f"all values are right, rounded to {digits_text(*printed)}")
         return None
     tried = [*product((*LOW_TYPES, "float32"), ways), ("float32", (_as_printed, "were rounded to"))]
     for kind, (how, done) in tried if pairs else ():
@@ -200,7 +204,7 @@ def phase_rounding(
 ) -> Finding | None:
     """Return the finding that values differ by no more than float32 phases, at uneven positions or over crossed axes.
 
-    None where they do, and for other tables; with `printed` of values with few decimals, at any positions.
+    None where they do, and for other tables; with `printed` of values with few digits, at any positions.
     """
     count, plan = table.part.count, table.plan
     if not pairs or not isinstance(plan, Waves):
@@ -226,10 +230,14 @@ def phase_rounding(
     else:
         return None
     both = [[read_floats(view, 0, count) for view in pair] for pair in pairs]
-    decimals = min(_decimals(left, y) for (left, _), (y, _) in zip(pairs, both, strict=True)) if printed else 0
-    if printed and not decimals:
-        return None
-    digits, error = (f", and to {decimals} decimals", MAX_HALF * 10.0**-decimals) if printed else ("", 0.0)
+    last, digits = [np.zeros(1) for _ in both], ""
+    if printed:
+        every = [_digits(left, y) for (left, _), (y, _) in zip(pairs, both, strict=True)]
+        known = [one for one in every if one is not None]
+        if len(known) < len(every):
+            return None
+        last = [last_digits(y, *one) for (y, _), one in zip(both, known, strict=True)]
+        digits = f", and to {digits_text(*min(known))}"
     phases = {kind: units * EPSILON[kind] * (2 + largest) for kind, units in (("float64", 8), ("float32", 2))}
     reasons = {  # of the many values of float64, some are farther off
         "rounding of float64 phases": phases["float64"],
@@ -237,16 +245,16 @@ def phase_rounding(
         "rounding of float32 phases": phases["float32"],
     }
     for text, most in reasons.items():
-        if all(y.shape == x.shape and (np.abs(y - x) <= most + error).all() for y, x in both):
+        near = [most + MAX_HALF * step for step in last]
+        if all(y.shape == x.shape and (np.abs(y - x) <= gap).all() for (y, x), gap in zip(both, near, strict=True)):
             return harmless(text + digits, found.total.max_abs, 0 if printed else found.total.max_ulp)
     return None
 
 
-def _decimals(view: ArrayView, values: Floats) -> int:
-    """Return how many decimals the values of an array were printed with; 0 for values in full or of other digits."""
+def _digits(view: ArrayView, values: Floats) -> tuple[int, bool] | None:
+    """Return the digits that the values of an array were printed with; None for values in full."""
     of_reals = view.dtype in ("float32", "float64")
-    printed = printed_digits(values, EPSILON[view.dtype], most=MAX_FREQUENCY_DIGITS) if of_reals else None
-    return 0 if printed is None or printed[1] else printed[0]
+    return printed_digits(values, EPSILON[view.dtype], most=MAX_FREQUENCY_DIGITS) if of_reals else None
 
 
 def colliding(pairs: list[tuple[ArrayView, ArrayView]]) -> Finding | None:

@@ -299,3 +299,30 @@ def test_exchanged_queries_and_keys_are_told():
 def test_a_bias_before_the_rotation_is_told():
     with pytest.raises(AssertionError, match="one vector is added to all inputs, as a bias before the rotation"):
         assert_applied(X, kernel(X + RNG.normal(size=D).astype("float32")), ROPE, pairs="half", start=0)
+
+
+def ends(x, width, w=None):
+    """Rotate the last columns, as of the rotary part behind a part without positions."""
+    return np.concatenate([x[..., :-width], kernel(x[..., -width:], w=w, width=width)], -1)
+
+
+PARTS = {  # of 64 columns: what two tensors show of the part that each rotates
+    "64 columns, the whole head, were rotated, and 16 were expected": (kernel(), kernel(width=16)),
+    "16 columns were rotated, and 64 were expected": (kernel(width=16), kernel()),
+    "base 500000 where 10000 was expected": (kernel(w=rates(5e5, 24), width=24), kernel(w=rates(width=24), width=24)),
+    "the first 16 columns were rotated where the last 16 were expected": (kernel(width=16), ends(X, 16)),
+    "the last 16 columns were rotated where the first 16 were expected": (ends(X, 16), kernel(width=16)),
+    "columns 48 to 63: base 500000 where 10000 was expected": (ends(X, 16, rates(5e5, 16)), ends(X, 16)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("text", PARTS)
+def test_the_part_that_two_tensors_rotate_is_told(text):
+    output, expected = PARTS[text]
+    assert pecli.compare({"q": output}, {"q": expected}).findings[0].text.removeprefix("q: ").startswith(text)
+
+
+def test_left_padding_that_was_not_taken_out_is_told():
+    positions = np.stack([P, np.maximum(P - 5, 0)])[:, None]
+    found = pecli.compare({"q": kernel()}, {"q": kernel(positions=positions)})
+    assert "batch 1: left padding by 5 was not taken out of the positions" in found.findings[0].text

@@ -508,3 +508,45 @@ def test_rotated_tensors_and_a_recipe_without_a_layout_are_three_sources(ask):
     np.save("q.npy", drawn)
     np.save("other.npy", drawn[::-1])
     ask("compare", "other.npy", "q.npy", "rope:dim=64").ends(1).says("different: 3 of 3 pairs")
+
+
+@pytest.mark.parametrize("digits", ["%.6g", "%.8g"])
+@pytest.mark.parametrize("recipe", ["sinusoidal:dim=96", "sincos2d:convention=mae,dim=96,grid=14x14,prefix=1"])
+def test_values_of_few_significant_digits_are_right(ask, recipe, digits):
+    values = pecli.table(recipe, dtype="float32", **({"len": 197} if "grid" not in recipe else {}))["pe"]
+    np.savetxt("t.csv", values, fmt=digits, delimiter=",")
+    ask("compare", "t.csv", recipe).ends(1).says("harmless", f"to {digits[2]} significant digits").never("grid was")
+
+
+def test_angles_in_two_columns_hide_no_order_of_their_rows(ask):
+    parts = np.arange(256).reshape(8, 32)[[0, 7, 1, 6, 2, 5, 3, 4]].ravel()
+    np.save("t.npy", np.tile(parts[:, None] * frequencies(64), 2)[:, None, None].astype("float32"))
+    answer = ask("compare", "t.npy", "rope:dim=64,layout=angles").ends(1)
+    answer.says("different: parts of 32 rows stand in the order 0, 7, 1, 6", "each value stands in two columns")
+
+
+def test_a_window_whose_patches_were_counted_across_is_told(ask):
+    rows, columns = np.divmod(np.arange(40), 5)  # 8 rows of 5, of a window of 5 x 8
+    offsets = [side[:, None] - side for side in (rows, columns)]
+    np.save("t.npy", (offsets[0] + 4) * 15 + offsets[1] + 7)
+    answer = ask("compare", "t.npy", "window:grid=5x8").ends(1)
+    answer.says("different: the patches are counted as 8 rows of 5, where 5 rows of 8 were expected")
+
+
+@pytest.mark.parametrize(
+    ("turned", "said"), [(False, "linear in the wavelength"), (True, "the ramp runs the other way")]
+)
+def test_llama3_ramps_over_the_wavelength_are_told(ask, turned, said):
+    plain = frequencies(128, 5e5)
+    share = np.clip((2 * np.pi / plain - 2048) / (8192 - 2048), 0, 1)
+    share = np.where(turned & (share > 0) & (share < 1), 1 - share, share)
+    np.savez("t.npz", **cache(np.arange(1024)[:, None] * plain / (1 + 7 * share)))
+    answer = ask("compare", "t.npz", "rope:dim=128,base=500000,scaling=llama3,factor=8,original-max=8192")
+    answer.ends(1).says(f"different: {said}|different: the ramp is {said}")
+
+
+def test_sections_of_a_narrow_table_are_told_where_a_part_of_it_repeats(ask):
+    recipe = "mrope:dim=128,sections=24+20+20,sequence=4+1x8x12+12,base=5000000"
+    ask("generate", f"{recipe},dtype=bfloat16,layout=half", "-o", "t.safetensors").ends(0)
+    answer = ask("compare", "t.safetensors", f"{recipe},section-order=interleaved").ends(1)
+    answer.says("section-order chunked where interleaved was expected").never("repeat")

@@ -61,15 +61,26 @@ def offsets(height: int, width: int, queries: range, *, cls: bool = False) -> In
 
 
 def mistakes(keys: Mapping[str, str]) -> Iterator[Change]:
-    """Yield other orders of the class token's three entries: to patches, from patches, to itself."""
+    """Yield patches that are counted across, and other orders of the class token's three entries."""
     height, width = map(int, keys["grid"].split("x"))
     count = (2 * height - 1) * (2 * width - 1)
+    if height != width and keys.get("cls") != "true":
+        text = f"the patches are counted as {width} rows of {height}, where {height} rows of {width} were expected"
+        yield Change("grid", text, values=partial(_counted_across, height, width))
     for order in permutations(range(3)) if keys.get("cls") == "true" else ():
         to, of, own = (f"T - {3 - entry}" for entry in order)
         text = f"the class token's entries are {to} to patches, {of} from patches and {own} to itself"
         yield Change(
             "cls", f"{text}, where T - 3, T - 2 and T - 1 were expected", values=partial(_ordered, count, order)
         )
+
+
+def _counted_across(height: int, width: int, name: str, values: Floats, first: int) -> Floats:
+    """Return an index whose patches were counted with height and width exchanged."""
+    rows, columns = np.divmod(np.arange(height * width), height)
+    y, x = (side[first : first + len(values), None] - side for side in (rows, columns))
+    entries = (y + height - 1) * (2 * width - 1) + x + width - 1
+    return entries.astype(np.float64) if name == "index" else values
 
 
 def _ordered(count: int, order: tuple[int, ...], name: str, values: Floats, _first: int) -> Floats:

@@ -87,16 +87,31 @@ def _read(reader: Reader, width: int) -> dict[str, str]:
     }
 
 
-def _otherwise(keys: Mapping[str, str], twice: bool, waves: Waves) -> Waves:
-    """Return waves whose frequencies are scaled once more, or scaled by 1 / w in the place of the wavelength."""
+OTHER_FORMULAS = {
+    "twice": "scaling llama3 is applied twice",
+    "no 2 pi": "2 pi is missing in the wavelengths: 1 / w was taken where 2 pi / w was expected",
+    "wavelengths": "the ramp is linear in the wavelength, where it should be in its inverse",
+    "the other way": "the ramp runs the other way over the wavelengths: short ones get the factor, long ones none",
+}
+
+
+def _otherwise(keys: Mapping[str, str], how: str, waves: Waves) -> Waves:
+    """Return waves with frequencies that are scaled by another formula: one of `OTHER_FORMULAS`."""
     (band,) = waves.bands
     numbers = [Decimal(keys[option]) for option in ("factor", "original-max", "low-freq-factor", "high-freq-factor")]
-    if twice:
-        other = _by_turns((w for w in band.frequencies if isinstance(w, Decimal)), *numbers)
-    else:
-        numbers[1] = CONTEXT.multiply(numbers[1], TAU)
-        other = _by_turns(PlainSeries.of(keys).frequencies, *numbers)
-    return replace(waves, bands=(band._replace(frequencies=other),))
+    factor, original, low, high = numbers
+    plain, other = PlainSeries.of(keys).frequencies, Frequencies()
+    with localcontext(CONTEXT):
+        if how == "twice":
+            other = _by_turns((w for w in band.frequencies if isinstance(w, Decimal)), *numbers)
+        elif how == "no 2 pi":
+            other = _by_turns(plain, factor, original * TAU, low, high)
+        elif low != high:
+            ends = original / high, original / low
+            shares = [min(max((TAU / w - ends[0]) / (ends[1] - ends[0]), Decimal(0)), Decimal(1)) for w in plain]
+            turned = [share if share in (0, 1) or how == "wavelengths" else 1 - share for share in shares]
+            other = tuple(w / (1 + share * (factor - 1)) for w, share in zip(plain, turned, strict=True))
+    return replace(waves, bands=(band._replace(frequencies=other or tuple(band.frequencies)),))
 
 
 def _mistakes(keys: Mapping[str, str]) -> Iterator[Change]:
@@ -108,9 +123,8 @@ def _mistakes(keys: Mapping[str, str]) -> Iterator[Change]:
     else:  # the first test then takes all that lie between
         no_ramp = "or the frequencies between them are not smoothed but divided by the factor"
         yield Change("scaling", f"{low} and {high} are exchanged, {no_ramp}", other)
-    yield Change("scaling", "scaling llama3 is applied twice", waves=partial(_otherwise, keys, True))
-    text = "2 pi is missing in the wavelengths: 1 / w was taken where 2 pi / w was expected"
-    yield Change("scaling", text, waves=partial(_otherwise, keys, False))
+    for how, text in OTHER_FORMULAS.items():
+        yield Change("scaling", text, waves=partial(_otherwise, keys, how))
     end = {high: number_text(Decimal(keys[low]) + Decimal("1e-20"))}  # right after the other: no ramp
     yield Change("scaling", f"the frequencies between {low} and {high} are not smoothed but left as they are", end)
     yield from other_values(keys, low, "1", "2", "0.5", "4")
