@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from functools import partial
@@ -20,6 +20,15 @@ import numpy as np
 
 from pecli.judge import waves
 from pecli.judge.description import Tally, factor_text, harmless, is_rounding
+from pecli.judge.expected import (
+    MAX_SHORT,
+    Expected,
+    at_other_bases,
+    changed_plan,
+    key_lines,
+    mistakes_of,
+    parameter_lines,
+)
 from pecli.judge.identify import with_blank_row
 from pecli.judge.located import located
 from pecli.judge.orders import MAX_PARTS, consecutive, descriptions, numbered, numbered_are, span
@@ -27,12 +36,11 @@ from pecli.judge.planes import EPSILON, Integers, Plane, exchanged, is_large, is
 from pecli.judge.rows import ComputedRows
 from pecli.judge.signal import Measured, Signal, lone_readings, measured_readings, positions_in_steps, wave_groups
 from pecli.numbers.decimals import digits, near, shortest
-from pecli.numbers.positions import fraction_text
+from pecli.numbers.positions import fraction_text, simplest
 from pecli.numbers.printing import limit
-from pecli.spec.hooks import Change, other_bases, other_exponent, other_units, parameter_text
+from pecli.spec.hooks import Change, other_exponent
 from pecli.spec.measured import PUBLISHED_BASES, Floats, Named, Pairs
 from pecli.spec.plans import Waves
-from pecli.spec.recipe import Recipe
 from pecli.spec.tabular import Tabular
 from pecli.tables.comparison import Comparison, Finding
 from pecli.tables.table import Table
@@ -43,8 +51,6 @@ MIN_SAMPLE = 0.97
 MIN_FEWER = 3
 # Smallest share of all values that a reported description explains; below it, only the place is reported.
 MIN_EXPLAINED = 0.5
-# Rows of a table in which missing rows are looked for; their values are held in memory.
-MAX_SHORT = 1 << 16
 # Declared mistakes that are looked at; each costs one evaluation of its frequencies.
 MAX_MISTAKES = 160
 # Descriptions whose values are computed; more cost time.
@@ -73,43 +79,6 @@ WAVE_GAP = 0.02
 BASE_GAP = 1e-3
 # Radians a row from which a frequency is measured well enough for the ratio to its neighbour.
 CLEAR_STEP = 2.0**-12
-
-
-@dataclass(frozen=True)
-class Expected:
-    """The expected table of waves: recipe, positions and the names of its frequencies."""
-
-    table: Table
-    recipe: Recipe
-    named: Named
-    start: Fraction
-    step: Fraction
-    rows: int
-    keys: Mapping[str, str] = field(default_factory=dict)
-
-    @classmethod
-    def of(cls, table: Table) -> Expected | None:
-        """Return the expected parameters of a table; None without waves, or with several axes or uneven positions."""
-        recipe, plan, part = table.source, table.plan, table.part
-        if not isinstance(plan, Waves) or plan.axes or plan.cross is not None or len(part.numbers(0, 1)) == 0:
-            return None
-        if not table.positions.is_range or plan.prefix or plan.suffix or plan.form == "full":
-            return None
-        keys = recipe.keys()
-        start, *more = part.part(0, min(2, part.count))
-        step = more[0] - start if more else Fraction(1)
-        if not any(0 <= (row - start) / step < part.count for row in plan.blank):
-            keys = {key: value for key, value in keys.items() if key != "pad-row"}
-        layout = {} if table.request.layout in (None, "split") else {"layout": table.request.layout}
-        named = waves.exactly(recipe.encoding.name, Named(dict(keys), np.zeros(len(plan.frequencies)), table=layout))
-        if named is None:
-            return None
-        return cls(table, recipe, named, start, step, part.count, keys)
-
-    @property
-    def encoding(self) -> str:
-        """Name of the encoding."""
-        return self.recipe.encoding.name
 
 
 class Description(NamedTuple):
@@ -237,8 +206,8 @@ PARTS = {"cos": "cosines", "sin": "sines"}
 def _each_alone(group: tuple[Plane, ...], want: Expected) -> list[Finding] | None:
     """Return findings on cosines and sines that are read alone: those of two arrays, or of the columns of one."""
     parts = dict(_components(group, want))
-    labels, changes = list(parts), [change for change in _mistakes(want) if change.waves is not None]
-    for change in (None, *changes) if len(parts) == 2 else ():
+    labels, changes = list(parts), [change for change in mistakes_of(want) if change.waves is not None]
+    for change in (None, *changes, *at_other_bases(want)) if len(parts) == 2 else ():
         names = [_alone(one, part, want, change) for part, one in zip(PARTS, parts.values(), strict=True)]
         kinds = ["angles" if n and n.measured.reading.is_angles else n.phase[:3] if n else "" for n in names]
         if kinds == ["angles", "angles"]:
@@ -275,7 +244,7 @@ def _alone(readings: Sequence[Measured], part: str, want: Expected, change: Chan
     """Return the expected parameters, or those of a mistake, as one component has them, if they give all of it."""
     w = want.named.frequencies
     if change is not None:
-        changed = _changed(want, want.keys, change)
+        changed = changed_plan(want, want.keys, change)
         bands = [band for band in changed[1].bands if getattr(band, part) is not None] if changed else []
         w = np.array([float(f) for band in bands for f in band.frequencies])
     for measured in readings:
@@ -486,8 +455,8 @@ def _candidates(measured: Measured, want: Expected) -> Iterator[tuple[Named, lis
         yield replace(base, step=want.step * step), [], "same"
     yield from _pair_order(pairs, base)
     placed = 0
-    for change in [*_other_width(pairs, want), *_mistakes(want)[:MAX_MISTAKES]]:
-        changed = _changed(want, base.keys, change) if placed < MAX_PLACED else None
+    for change in [*_other_width(pairs, want), *mistakes_of(want)[:MAX_MISTAKES]]:
+        changed = changed_plan(want, base.keys, change) if placed < MAX_PLACED else None
         if changed is None:
             continue
         keys, plan = changed
@@ -606,12 +575,6 @@ def _other_steps(pairs: Pairs, base: Named) -> Iterator[Fraction]:
     yield from dict.fromkeys(even)
 
 
-def simplest(low: Fraction, high: Fraction) -> Fraction:
-    """Return the fraction with the smallest denominator between two positive numbers."""
-    whole = math.ceil(low)
-    return Fraction(whole) if whole <= high else whole - 1 + 1 / simplest(1 / (high - whole + 1), 1 / (low - whole + 1))
-
-
 def _structured(want: Expected, pairs: Pairs) -> Named:
     """Return the expected parameters with the layout that the file's columns have."""
     encoding = want.recipe.encoding
@@ -619,63 +582,6 @@ def _structured(want: Expected, pairs: Pairs) -> Named:
     if found is None:
         return replace(want.named, by_engine=False)
     return replace(want.named, keys={**want.named.keys, **found[0]}, table=found[1])
-
-
-def _mistakes(want: Expected) -> list[Change]:
-    encoding = want.recipe.encoding
-    found = list(encoding.hook("mistakes")(want.keys)) if encoding.declares("mistakes") else []
-    found += [*other_bases(want.keys, *PUBLISHED_BASES), *other_units()]
-    return [change for change in found if change.values is None]
-
-
-def mistaken_tables(table: Table) -> Iterator[tuple[Change, Floats]]:
-    """Yield the declared mistakes in a sinusoid, and the values that each gives."""
-    want = Expected.of(table)
-    if want is None or want.named.table or len(table.arrays) > 1 or want.rows > MAX_SHORT:
-        return
-    for change in _mistakes(want):
-        changed = _changed(want, want.keys, change) if change.step == 1 and not change.shift else None
-        if changed is None or not changed[1].bands:
-            continue
-        positions = float(want.start) + float(want.step) * np.arange(want.rows)
-        made = np.zeros((want.rows, changed[1].width))
-        for band in changed[1].bands:
-            phases = np.outer(positions, [float(w) for w in band.frequencies]) * (2 * np.pi if band.turns else 1)
-            for columns, wave in ((band.sin, np.sin), (band.cos, np.cos)):
-                if columns is not None:
-                    made[:, columns] = float(band.magnitude) * wave(phases)[:, : made[:, columns].shape[1]]
-        yield change, made
-
-
-def _changed(want: Expected, keys: Mapping[str, str], change: Change) -> tuple[dict[str, str], Waves] | None:
-    """Return the parameters of a mistake and their plan; None where the recipe does not allow it."""
-    given = {key: value for key, value in {**keys, **change.keys}.items() if value is not None}
-    plan = waves.plan_of(want.encoding, given, change.waves)
-    return (given, plan) if plan is not None and not plan.axes else None
-
-
-def parameter_lines(want: Expected, name: waves.WaveName) -> list[str]:
-    """Return the parameters that differ from the expected ones as text, one line for each cause."""
-    if name.encoding != want.encoding:
-        return [f"{waves.recipe_of(name)} where {want.recipe.short} was expected"]
-    return key_lines(want, name.named.keys)
-
-
-def key_lines(want: Expected, keys: Mapping[str, str]) -> list[str]:
-    """Return the parameters that other keys of the encoding have otherwise than expected, as text."""
-    encoding, have = want.recipe.encoding, dict(Recipe.bind(want.encoding, **keys).keys())
-    unlike = [key for key in want.keys if have.get(key) != want.keys[key]]
-    alone = ({**want.keys, key: have[key]} for key in unlike if key in have)  # at first, that one of them is another
-    same = waves.plan_of(want.encoding, have)
-    for tried in (*alone, *({**have, key: want.keys[key]} for key in unlike)):
-        if tried != have and waves.plan_of(want.encoding, tried) == same:  # the others change nothing
-            have.update((key, want.keys[key]) for key in unlike if tried.get(key) == want.keys[key])
-    if encoding.declares("differences"):
-        lines: list[str] = encoding.hook("differences")(have, dict(want.keys))
-        return lines
-    both = {key: (have.get(key, ""), want.keys.get(key, "")) for key in (*want.keys, *have)}
-    own = {key: values for key, values in both.items() if key not in ("order", "odd")}  # of a layout, of another width
-    return [parameter_text(key, a, b) for key, (a, b) in own.items() if a != b]
 
 
 def _findings(best: Description, total: Tally, want: Expected, found: Comparison) -> Iterator[Finding]:

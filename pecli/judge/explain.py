@@ -24,7 +24,8 @@ from pecli.judge.bias_differences import bias_differences
 from pecli.judge.case import Case, Rule, behind, first_answer
 from pecli.judge.cycles import cycle_differences
 from pecli.judge.description import STILL, harmless, is_still
-from pecli.judge.difference import Expected, position_words, wave_differences
+from pecli.judge.difference import position_words, wave_differences
+from pecli.judge.expected import Expected
 from pecli.judge.frequency_differences import frequency_differences
 from pecli.judge.grid_differences import grid_differences
 from pecli.judge.grids import CHANNELS_FIRST

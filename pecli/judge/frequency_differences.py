@@ -9,7 +9,8 @@ import numpy as np
 from pecli.errors import PecliError
 from pecli.formats.decimals import digits_text, how_printed, printed_digits
 from pecli.judge.description import Identification, factor_text, harmless
-from pecli.judge.difference import Expected, key_lines, wave_differences
+from pecli.judge.difference import wave_differences
+from pecli.judge.expected import Expected, key_lines
 from pecli.judge.frequencies import MAX_FREQUENCY_DIGITS, MAX_REPEAT_GAP, identify_vector
 from pecli.judge.located import VAGUE, located
 from pecli.judge.orders import numbered, numbered_are

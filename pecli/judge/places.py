@@ -11,14 +11,8 @@ from pecli.judge.bias_differences import bias_differences
 from pecli.judge.case import Case, Rule, behind, first_answer, listing
 from pecli.judge.cycles import cycle_differences, cyclic
 from pecli.judge.description import ORTHONORMAL, is_orthonormal
-from pecli.judge.difference import (
-    Expected,
-    key_lines,
-    mistaken_tables,
-    other_frequencies,
-    position_words,
-    wave_differences,
-)
+from pecli.judge.difference import other_frequencies, position_words, wave_differences
+from pecli.judge.expected import Expected, key_lines, mistaken_tables
 from pecli.judge.frequencies import MAX_FREQUENCY_DIGITS
 from pecli.judge.grid_differences import grid_differences
 from pecli.judge.identify import HIDING, identify, matched_positions
@@ -86,7 +80,8 @@ def described_printed(actual: Tabular, expected: Table, *, named: bool = True) -
             slack = MAX_DOUBLE_GAP + 2 * EPSILON["float32"] * np.abs(exact)  # rounded before and after
             if exact.shape == values.shape and how_printed(values, exact, slack, printed):
                 return [Finding(change.kind, change.text)]
-    hiding = "float32" if min(digits)[0] >= HIDING["float32"] else "float16"
+    is_double = all(array.dtype == "float64" for array in actual.arrays)  # else float32 hides no digits
+    hiding = "float32" if is_double and min(digits)[0] >= HIDING["float32"] else "float16"
     seen = InMemory({name: values.astype(hiding) for name, values in arrays.items()})
     compared = compare_tables(seen, expected)
     findings = wave_differences(seen, expected, compared, named=named) or grid_differences(seen, expected, compared)

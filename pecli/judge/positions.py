@@ -12,7 +12,7 @@ import numpy as np
 
 from pecli.errors import PecliError
 from pecli.judge.description import Identification, factor_text, harmless, parameter_texts
-from pecli.judge.difference import Expected
+from pecli.judge.expected import Expected
 from pecli.judge.identify import MAX_LONE_GAP, identify, matched_positions
 from pecli.judge.located import MAX_NOISE, PHASE_ERROR, ArrayPair
 from pecli.judge.orders import MAX_PARTS, span

@@ -7,6 +7,7 @@ multiplies integers, so nothing is rounded before the phase is known.
 
 from __future__ import annotations
 
+import math
 import os
 import re
 from collections.abc import Iterator, Sequence
@@ -211,6 +212,12 @@ def as_array(multiples: range | NDArray[np.int64]) -> NDArray[np.int64]:
     if isinstance(multiples, range):
         return np.arange(multiples.start, multiples.stop, multiples.step, dtype=np.int64)
     return multiples
+
+
+def simplest(low: Fraction, high: Fraction) -> Fraction:
+    """Return the fraction with the smallest denominator between two positive numbers."""
+    whole = math.ceil(low)
+    return Fraction(whole) if whole <= high else whole - 1 + 1 / simplest(1 / (high - whole + 1), 1 / (low - whole + 1))
 
 
 def fraction_text(value: Fraction) -> str:

@@ -550,3 +550,11 @@ def test_sections_of_a_narrow_table_are_told_where_a_part_of_it_repeats(ask):
     ask("generate", f"{recipe},dtype=bfloat16,layout=half", "-o", "t.safetensors").ends(0)
     answer = ask("compare", "t.safetensors", f"{recipe},section-order=interleaved").ends(1)
     answer.says("section-order chunked where interleaved was expected").never("repeat")
+
+
+def test_another_base_beside_another_exponent_is_told(ask):
+    places, columns = np.arange(96)[:, None], np.arange(48)
+    angle = places / 1000 ** (columns / 48)
+    np.save("t.npy", np.where(columns % 2, np.cos(angle), np.sin(angle)).astype("float32").round(7))
+    answer = ask("compare", "t.npy", "sinusoidal:dim=48").ends(1)
+    answer.says("different: base 1000 where 10000 was expected", "column j has exponent j/d where 2 (j // 2)/d")

@@ -1,0 +1,128 @@
+"""The expected table of waves, the mistakes that its encoding declares, and the words for other parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+
+import numpy as np
+
+from pecli.judge import waves
+from pecli.spec.hooks import Change, other_bases, other_units, other_values, parameter_text
+from pecli.spec.measured import PUBLISHED_BASES, Floats, Named
+from pecli.spec.plans import Waves
+from pecli.spec.recipe import Recipe
+from pecli.tables.table import Table
+
+# Rows of a table in which missing rows are looked for; their values are held in memory.
+MAX_SHORT = 1 << 16
+
+
+@dataclass(frozen=True)
+class Expected:
+    """The expected table of waves: recipe, positions and the names of its frequencies."""
+
+    table: Table
+    recipe: Recipe
+    named: Named
+    start: Fraction
+    step: Fraction
+    rows: int
+    keys: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, table: Table) -> Expected | None:
+        """Return the expected parameters of a table; None without waves, or with several axes or uneven positions."""
+        recipe, plan, part = table.source, table.plan, table.part
+        if not isinstance(plan, Waves) or plan.axes or plan.cross is not None or len(part.numbers(0, 1)) == 0:
+            return None
+        if not table.positions.is_range or plan.prefix or plan.suffix or plan.form == "full":
+            return None
+        keys = recipe.keys()
+        start, *more = part.part(0, min(2, part.count))
+        step = more[0] - start if more else Fraction(1)
+        if not any(0 <= (row - start) / step < part.count for row in plan.blank):
+            keys = {key: value for key, value in keys.items() if key != "pad-row"}
+        layout = {} if table.request.layout in (None, "split") else {"layout": table.request.layout}
+        named = waves.exactly(recipe.encoding.name, Named(dict(keys), np.zeros(len(plan.frequencies)), table=layout))
+        if named is None:
+            return None
+        return cls(table, recipe, named, start, step, part.count, keys)
+
+    @property
+    def encoding(self) -> str:
+        """Name of the encoding."""
+        return self.recipe.encoding.name
+
+
+def _declared(keys: Mapping[str, str], want: Expected) -> list[Change]:
+    encoding = want.recipe.encoding
+    return list(encoding.hook("mistakes")(keys)) if encoding.declares("mistakes") else []
+
+
+def mistakes_of(want: Expected) -> list[Change]:
+    """Return the mistakes that an encoding declares, other bases and other units."""
+    found = [*_declared(want.keys, want), *other_bases(want.keys, *PUBLISHED_BASES), *other_units()]
+    return [change for change in found if change.values is None]
+
+
+def at_other_bases(want: Expected) -> Iterator[Change]:
+    """Yield the mistakes of another formula beside another base."""
+    for base in other_values(want.keys, "base", *PUBLISHED_BASES) if "base" in want.keys else ():
+        changed = {key: value for key, value in base.keys.items() if value is not None}
+        others = _declared({**want.keys, **changed}, want)
+        yield from (
+            replace(one, text=f"{base.text}, and {one.text}", keys={**one.keys, **base.keys})
+            for one in others if one.waves is not None
+        )  # fmt: skip
+
+
+def mistaken_tables(table: Table) -> Iterator[tuple[Change, Floats]]:
+    """Yield the declared mistakes in a sinusoid, and the values that each gives."""
+    want = Expected.of(table)
+    if want is None or want.named.table or len(table.arrays) > 1 or want.rows > MAX_SHORT:
+        return
+    for change in mistakes_of(want):
+        changed = changed_plan(want, want.keys, change) if change.step == 1 and not change.shift else None
+        if changed is None or not changed[1].bands:
+            continue
+        positions = float(want.start) + float(want.step) * np.arange(want.rows)
+        made = np.zeros((want.rows, changed[1].width))
+        for band in changed[1].bands:
+            phases = np.outer(positions, [float(w) for w in band.frequencies]) * (2 * np.pi if band.turns else 1)
+            for columns, wave in ((band.sin, np.sin), (band.cos, np.cos)):
+                if columns is not None:
+                    made[:, columns] = float(band.magnitude) * wave(phases)[:, : made[:, columns].shape[1]]
+        yield change, made
+
+
+def changed_plan(want: Expected, keys: Mapping[str, str], change: Change) -> tuple[dict[str, str], Waves] | None:
+    """Return the parameters of a mistake and their plan; None where the recipe does not allow it."""
+    given = {key: value for key, value in {**keys, **change.keys}.items() if value is not None}
+    plan = waves.plan_of(want.encoding, given, change.waves)
+    return (given, plan) if plan is not None and not plan.axes else None
+
+
+def parameter_lines(want: Expected, name: waves.WaveName) -> list[str]:
+    """Return the parameters that differ from the expected ones as text, one line for each cause."""
+    if name.encoding != want.encoding:
+        return [f"{waves.recipe_of(name)} where {want.recipe.short} was expected"]
+    return key_lines(want, name.named.keys)
+
+
+def key_lines(want: Expected, keys: Mapping[str, str]) -> list[str]:
+    """Return the parameters that other keys of the encoding have otherwise than expected, as text."""
+    encoding, have = want.recipe.encoding, dict(Recipe.bind(want.encoding, **keys).keys())
+    unlike = [key for key in want.keys if have.get(key) != want.keys[key]]
+    alone = ({**want.keys, key: have[key]} for key in unlike if key in have)  # at first, that one of them is another
+    same = waves.plan_of(want.encoding, have)
+    for tried in (*alone, *({**have, key: want.keys[key]} for key in unlike)):
+        if tried != have and waves.plan_of(want.encoding, tried) == same:  # the others change nothing
+            have.update((key, want.keys[key]) for key in unlike if tried.get(key) == want.keys[key])
+    if encoding.declares("differences"):
+        lines: list[str] = encoding.hook("differences")(have, dict(want.keys))
+        return lines
+    both = {key: (have.get(key, ""), want.keys.get(key, "")) for key in (*want.keys, *have)}
+    own = {key: values for key, values in both.items() if key not in ("order", "odd")}  # of a layout, of another width
+    return [parameter_text(key, a, b) for key, (a, b) in own.items() if a != b]
