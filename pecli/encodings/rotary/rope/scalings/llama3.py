@@ -109,8 +109,8 @@ def _otherwise(keys: Mapping[str, str], how: str, waves: Waves) -> Waves:
         elif low != high:
             ends = original / high, original / low
             shares = [min(max((TAU / w - ends[0]) / (ends[1] - ends[0]), Decimal(0)), Decimal(1)) for w in plain]
-            turned = [share if share in (0, 1) or how == "wavelengths" else 1 - share for share in shares]
-            other = tuple(w / (1 + share * (factor - 1)) for w, share in zip(plain, turned, strict=True))
+            mixed = [share if share in (0, 1) or how == "wavelengths" else 1 - share for share in shares]
+            other = tuple(w / (1 + share * (factor - 1)) for w, share in zip(plain, mixed, strict=True))
     return replace(waves, bands=(band._replace(frequencies=other or tuple(band.frequencies)),))
 
 
