@@ -20,15 +20,7 @@ import numpy as np
 
 from pecli.judge import waves
 from pecli.judge.description import Tally, factor_text, harmless, is_rounding
-from pecli.judge.expected import (
-    MAX_SHORT,
-    Expected,
-    at_other_bases,
-    changed_plan,
-    key_lines,
-    mistakes_of,
-    parameter_lines,
-)
+from pecli.judge.expected import MAX_SHORT, Expected, key_lines, parameter_lines
 from pecli.judge.identify import with_blank_row
 from pecli.judge.located import located
 from pecli.judge.orders import MAX_PARTS, consecutive, descriptions, numbered, numbered_are, span
@@ -206,8 +198,8 @@ PARTS = {"cos": "cosines", "sin": "sines"}
 def _each_alone(group: tuple[Plane, ...], want: Expected) -> list[Finding] | None:
     """Return findings on cosines and sines that are read alone: those of two arrays, or of the columns of one."""
     parts = dict(_components(group, want))
-    labels, changes = list(parts), [change for change in mistakes_of(want) if change.waves is not None]
-    for change in (None, *changes, *at_other_bases(want)) if len(parts) == 2 else ():
+    labels, changes = list(parts), [change for change in want.mistakes if change.waves is not None]
+    for change in (None, *changes, *want.mistakes_at_other_bases) if len(parts) == 2 else ():
         names = [_alone(one, part, want, change) for part, one in zip(PARTS, parts.values(), strict=True)]
         kinds = ["angles" if n and n.measured.reading.is_angles else n.phase[:3] if n else "" for n in names]
         if kinds == ["angles", "angles"]:
@@ -244,7 +236,7 @@ def _alone(readings: Sequence[Measured], part: str, want: Expected, change: Chan
     """Return the expected parameters, or those of a mistake, as one component has them, if they give all of it."""
     w = want.named.frequencies
     if change is not None:
-        changed = changed_plan(want, want.keys, change)
+        changed = want.changed(change)
         bands = [band for band in changed[1].bands if getattr(band, part) is not None] if changed else []
         w = np.array([float(f) for band in bands for f in band.frequencies])
     for measured in readings:
@@ -455,8 +447,8 @@ def _candidates(measured: Measured, want: Expected) -> Iterator[tuple[Named, lis
         yield replace(base, step=want.step * step), [], "same"
     yield from _pair_order(pairs, base)
     placed = 0
-    for change in [*_other_width(pairs, want), *mistakes_of(want)[:MAX_MISTAKES]]:
-        changed = changed_plan(want, base.keys, change) if placed < MAX_PLACED else None
+    for change in [*_other_width(pairs, want), *want.mistakes[:MAX_MISTAKES]]:
+        changed = want.changed(change, base.keys) if placed < MAX_PLACED else None
         if changed is None:
             continue
         keys, plan = changed

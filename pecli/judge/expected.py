@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import cached_property
 
 import numpy as np
 
@@ -30,6 +31,7 @@ class Expected:
     step: Fraction
     rows: int
     keys: Mapping[str, str] = field(default_factory=dict)
+    plans: dict[object, tuple[dict[str, str], Waves] | None] = field(default_factory=dict, repr=False, compare=False)
 
     @classmethod
     def of(cls, table: Table) -> Expected | None:
@@ -55,27 +57,39 @@ class Expected:
         """Name of the encoding."""
         return self.recipe.encoding.name
 
+    @cached_property
+    def mistakes(self) -> list[Change]:
+        """The mistakes that the encoding declares, other bases and other units."""
+        found = [*self._declared(self.keys), *other_bases(self.keys, *PUBLISHED_BASES), *other_units()]
+        return [change for change in found if change.values is None]
 
-def _declared(keys: Mapping[str, str], want: Expected) -> list[Change]:
-    encoding = want.recipe.encoding
-    return list(encoding.hook("mistakes")(keys)) if encoding.declares("mistakes") else []
+    @cached_property
+    def mistakes_at_other_bases(self) -> list[Change]:
+        """The mistakes of another formula beside another base."""
+        found = list[Change]()
+        for base in other_values(self.keys, "base", *PUBLISHED_BASES) if "base" in self.keys else ():
+            changed = {key: value for key, value in base.keys.items() if value is not None}
+            others = (one for one in self._declared({**self.keys, **changed}) if one.waves is not None)
+            texts = ((one, f"{base.text}, and {one.text}") for one in others)
+            found += (replace(one, text=text, keys={**one.keys, **base.keys}) for one, text in texts)
+        return found
 
+    def _declared(self, keys: Mapping[str, str]) -> list[Change]:
+        encoding = self.recipe.encoding
+        return list(encoding.hook("mistakes")(keys)) if encoding.declares("mistakes") else []
 
-def mistakes_of(want: Expected) -> list[Change]:
-    """Return the mistakes that an encoding declares, other bases and other units."""
-    found = [*_declared(want.keys, want), *other_bases(want.keys, *PUBLISHED_BASES), *other_units()]
-    return [change for change in found if change.values is None]
+    def changed(self, change: Change, keys: Mapping[str, str] | None = None) -> tuple[dict[str, str], Waves] | None:
+        """Return the parameters of a mistake and their plan; None where the recipe does not allow it.
 
-
-def at_other_bases(want: Expected) -> Iterator[Change]:
-    """Yield the mistakes of another formula beside another base."""
-    for base in other_values(want.keys, "base", *PUBLISHED_BASES) if "base" in want.keys else ():
-        changed = {key: value for key, value in base.keys.items() if value is not None}
-        others = _declared({**want.keys, **changed}, want)
-        yield from (
-            replace(one, text=f"{base.text}, and {one.text}", keys={**one.keys, **base.keys})
-            for one in others if one.waves is not None
-        )  # fmt: skip
+        Each is computed once: several readings of a table ask for all.
+        """
+        keys = self.keys if keys is None else keys
+        asked = change.text, *keys.items()
+        if asked not in self.plans:
+            given = {key: value for key, value in {**keys, **change.keys}.items() if value is not None}
+            plan = waves.plan_of(self.encoding, given, change.waves)
+            self.plans[asked] = (given, plan) if plan is not None and not plan.axes else None
+        return self.plans[asked]
 
 
 def mistaken_tables(table: Table) -> Iterator[tuple[Change, Floats]]:
@@ -83,8 +97,8 @@ def mistaken_tables(table: Table) -> Iterator[tuple[Change, Floats]]:
     want = Expected.of(table)
     if want is None or want.named.table or len(table.arrays) > 1 or want.rows > MAX_SHORT:
         return
-    for change in mistakes_of(want):
-        changed = changed_plan(want, want.keys, change) if change.step == 1 and not change.shift else None
+    for change in want.mistakes:
+        changed = want.changed(change) if change.step == 1 and not change.shift else None
         if changed is None or not changed[1].bands:
             continue
         positions = float(want.start) + float(want.step) * np.arange(want.rows)
@@ -95,13 +109,6 @@ def mistaken_tables(table: Table) -> Iterator[tuple[Change, Floats]]:
                 if columns is not None:
                     made[:, columns] = float(band.magnitude) * wave(phases)[:, : made[:, columns].shape[1]]
         yield change, made
-
-
-def changed_plan(want: Expected, keys: Mapping[str, str], change: Change) -> tuple[dict[str, str], Waves] | None:
-    """Return the parameters of a mistake and their plan; None where the recipe does not allow it."""
-    given = {key: value for key, value in {**keys, **change.keys}.items() if value is not None}
-    plan = waves.plan_of(want.encoding, given, change.waves)
-    return (given, plan) if plan is not None and not plan.axes else None
 
 
 def parameter_lines(want: Expected, name: waves.WaveName) -> list[str]:

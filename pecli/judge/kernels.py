@@ -566,6 +566,8 @@ def unlike_rotations(y: Floats, right: Floats, dtype: str, explained: Explained)
         word = word if y.ndim == 4 else ""
         if may_be_rows and not word:
             continue
+        if again := _restarted(y, right, dtype, axis, at):
+            return again
         where = f"axis {axis}, " * (not word) + indices(word or "index", at, y.shape[axis])
         part = unlike_rotations(own, other, dtype, explained)
         if part or not may_be_rows:
@@ -593,17 +595,34 @@ def unlike_rotations(y: Floats, right: Floats, dtype: str, explained: Explained)
             source = RotationSource(("rope", {"dim": str(width), "rotary-dim": str(one.rotary), **keys}))
             few = _rotated_back(one, rows[:: 1 + len(rows) // FEW_ROWS], source)
             texts = {text for text, kernel in kernels(few, moved=not still) if few.gives(kernel, text)}
-            whole = _rotated_back(one, rows, source) if texts or is_rotation else few
+            turns = is_rotation or any(_rotation(few, pairs) is not None for pairs in PAIRINGS)
+            whole = _rotated_back(one, rows, source) if texts or turns else few
             found = (
                 text for text, kernel in kernels(whole, moved=not still) if text in texts and whole.gives(kernel, text)
             )
-            for text in (*found, *(measured_faults(whole, explained) if is_rotation else ())):
+            for text in (*found, *(measured_faults(whole, explained) if turns else ())):
                 if UNNAMED not in text:
                     text = BOTH_WAYS.sub(_of_both, text)
                     text = re.sub("positions start at -(.*) where 0 was expected", r"positions are \1 earlier", text)
                     text = LATER.sub(r"positions are \1\2 later", text)
                     by = f" (judged with {judged})" * ("base" not in text)
                     return [Finding("rotation", RELATIVE.get(text, text) + by)]
+    return []
+
+
+def _restarted(y: Floats, right: Floats, dtype: str, axis: int, wrong: Integers) -> list[Finding]:
+    """Return that positions begin again at 0 after some rows, from which on all are wrong; [] where they do not."""
+    count, period = y.shape[axis], int(wrong[0])
+    if len(wrong) != count - period or not 1 < period <= count // 2:
+        return []
+    made, want = (np.moveaxis(v, axis, -2)[(None,) * (4 - v.ndim)] for v in (y, right))
+    for pairing, base in product(WORDS, PUBLISHED_BASES[:COMMON_BASES]):
+        source = RotationSource(("rope", {"dim": str(y.shape[-1]), "base": base}))
+        one = AppliedRotation(want, made, want, np.arange(count), (pairing, pairing), y.shape[-1], dtype, source)
+        whole = _rotated_back(one, one.positions, source)
+        if whole.gives(partial(whole.rotated, at=whole.at % period)):
+            text = f"positions begin again at 0 every {period} rows, as of chunks whose start is not added"
+            return [Finding("rotation", f"{text} (judged with base {base})")]
     return []
 
 

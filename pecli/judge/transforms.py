@@ -237,7 +237,7 @@ def phase_rounding(
         if len(known) < len(every):
             return None
         last = [last_digits(y, *one) for (y, _), one in zip(both, known, strict=True)]
-        digits = f", and to {digits_text(*min(known))}"
+        digits = digits_text(*min(known))
     phases = {kind: units * EPSILON[kind] * (2 + largest) for kind, units in (("float64", 8), ("float32", 2))}
     reasons = {  # of the many values of float64, some are farther off
         "rounding of float64 phases": phases["float64"],
@@ -247,7 +247,9 @@ def phase_rounding(
     for text, most in reasons.items():
         near = [most + MAX_HALF * step for step in last]
         if all(y.shape == x.shape and (np.abs(y - x) <= gap).all() for (y, x), gap in zip(both, near, strict=True)):
-            return harmless(text + digits, found.total.max_abs, 0 if printed else found.total.max_ulp)
+            if printed:
+                text = f"rounding to {digits}" if "float64" in text else f"{text}, and to {digits}"
+            return harmless(text, found.total.max_abs, 0 if printed else found.total.max_ulp)
     return None
 
 

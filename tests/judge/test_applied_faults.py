@@ -326,3 +326,16 @@ def test_left_padding_that_was_not_taken_out_is_told():
     positions = np.stack([P, np.maximum(P - 5, 0)])[:, None]
     found = pecli.compare({"q": kernel()}, {"q": kernel(positions=positions)})
     assert "batch 1: left padding by 5 was not taken out of the positions" in found.findings[0].text
+
+
+def test_positions_that_begin_again_in_each_chunk_are_told():
+    found = pecli.compare({"q": kernel(positions=P % 32)}, {"q": kernel()})
+    assert found.findings[0].text.startswith("q: positions begin again at 0 every 32 rows")
+
+
+def test_another_pairing_beside_another_base_is_told():
+    found = pecli.compare({"q": kernel(pairs="interleaved")}, {"q": kernel(w=rates(1e6))})
+    said = (
+        "interleaved pairs were rotated where half-split ones were expected, and base 10000 where 1000000 was expected"
+    )
+    assert found.findings[0].text == f"q: {said}"
