@@ -50,6 +50,8 @@ from pecli.tables.views import copies_of, matched_views, pair_views
 MAX_HARMLESS = 0.05
 # Copies among which one is looked for that is right.
 MAX_TRIED_COPIES = 4
+# Rows that show whether an array holds numbers.
+FEW_ROWS = 64
 # Layouts of cosines and sines in two arrays.
 APART = ("split", "half", "interleaved")
 # Difference that values show whose bytes are in another order.
@@ -280,6 +282,9 @@ def bits(case: Case) -> list[Finding]:
     """Return that bits were read as another type: floats as whole numbers, or as numbers that no table holds."""
     of_floats = [any(one.dtype in GRIDS for one in table.arrays) for table in (case.actual, case.expected)]
     if of_floats != [False, True] and not case.found.total.max_abs > MAX_SENSE:
+        return []
+    numbers = (read_floats(left, 0, min(left.rows, FEW_ROWS)) for left, _ in case.views)
+    if not any(np.isfinite(values).any() for values in numbers):  # all NaN or infinite
         return []
     return as_bits(case, swapped=of_floats[0])
 

@@ -391,6 +391,8 @@ def _series_words(pairs: Pairs, w: Floats) -> str:
         bases = [f"{near(one ** -len(w), BASE_GAP):f}" for one in (np.median(ratios), w[1] / w[0])]
         named = f" (as base {bases[0]} for {bases[1]})" * ({*bases} <= {*PUBLISHED_BASES})
         return f"{text}, where {w[1] / w[0]:.4g} was expected{named}"
+    if w.max() > np.pi:  # of which rows show no whole turns
+        return some or "other frequencies"
     return some or f"other frequencies: {steps.max():.4g} to {steps.min():.4g} radians a row where {own} were expected"
 
 

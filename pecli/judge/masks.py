@@ -24,6 +24,8 @@ MAX_SIDE = 2048
 FIRST_KEYS = ", the queries counted as the first of the keys"
 
 Shown = NDArray[np.bool_]
+# Difference of values that are not masked, absolute and relative, that is a rounding.
+MAX_SEEN_GAP = 1e-5
 
 
 def mask_differences(
@@ -45,7 +47,7 @@ def mask_differences(
         return [Finding("mask", f"pairs are seen {names[0]}; expected: {names[1]}")]
     (have, own), (want, other) = (_with_infinity(table) for table in (actual, expected))
     if not own and not other:
-        return []
+        return _hidden_otherwise(actual, expected)
     text = f"masked pairs hold {own or '-inf'} where {other or '-inf'} was expected: equal after a softmax"
     rows = max((int(hidden.all(axis=-1).sum()) for hidden in _hidden(want) if hidden.ndim), default=0)
     if rows:
@@ -58,6 +60,28 @@ def mask_differences(
     mask = [Finding("mask", text)] if own != other else []
     causes = [] if compare_tables(have, want).equal else explained(have, want)
     return [*mask, *causes] if any(lacks) else [*causes, *mask]
+
+
+def _hidden_otherwise(actual: Tabular, expected: Tabular) -> list[Finding]:
+    """Return which pairs are minus infinity where others were expected to be, if the rest is right; else []."""
+    both = (actual, expected)
+    shapes = {table.arrays[0].shape if len(table.arrays) == 1 else () for table in both}
+    if len(shapes) > 1 or len(*shapes) < 2 or any(table.arrays[0].dtype not in GRIDS for table in both):
+        return []
+    (have,), (want,) = map(_hidden, both)
+    y, x = (floats(table.read(table.arrays[0].name), table.arrays[0].dtype) for table in both)
+    seen = ~(have | want)
+    if (have == want).all() or not np.allclose(y[seen], x[seen], MAX_SEEN_GAP, MAX_SEEN_GAP):
+        return []
+    texts = []
+    for hidden in (have, want):
+        each = hidden.reshape(-1, *hidden.shape[-2:])
+        name = named_pattern(~each[0]) if (each == each[0]).all() and max(each.shape[1:]) <= MAX_SIDE else ""
+        texts.append(f"pairs are seen {name}" if name else f"{int(hidden.sum()):,} of {hidden.size:,} values are -inf")
+    text = f"{texts[0]}; expected: {texts[1].removeprefix('pairs are seen ')}"
+    if not have.any():
+        text = f"the mask is missing: {texts[1].replace('are', 'should be', 1)}"
+    return [Finding("mask", f"{text}; all other values are right")]
 
 
 def mask_number(values: Floats) -> tuple[float | None, str]:

@@ -118,9 +118,14 @@ def added_positions(pairs: Sequence[tuple[ArrayView, ArrayView]]) -> Finding | N
         (root, y - root * x, f"the expected values times {both} plus those of {{}}"),
         (root, x - root * y, f"values are not multiplied by {both}, and those of {{}} are not added"),
     ):  # fmt: skip
-        if np.abs(rest).max(initial=0) > 1 + MAX_FIRST_GAP * times * np.abs(y).max(initial=0):
+        shape, gap = pairs[0][0].plain_shape, MAX_FIRST_GAP * (1 + times * np.abs(y).max(initial=0))
+        is_bias = len(shape) > 2 and shape[-1] == shape[-2]
+        if not np.abs(rest).max(initial=0) <= 1 + gap and not is_bias:
             continue
-        coarse = rest.astype("float16").reshape(pairs[0][0].plain_shape)  # in which the rounding of sums is none
+        added = rest.reshape(shape)
+        while added.ndim > 2 and np.ptp(added, axis=0).max() <= gap:  # the same in each batch
+            added = added.mean(axis=0)
+        coarse = added.astype("float16")  # in which the rounding of sums is none
         found = identify(InMemory({"array": coarse}))
         if found.confidence == "sure" and found.recipe and found.equal is not None:  # not of trained numbers
             return Finding("added", text.format(found.recipe.replace(",dtype=float16", "")))
@@ -287,7 +292,7 @@ def low_rank(pairs: list[tuple[ArrayView, ArrayView]]) -> Finding | None:
     if len(pairs) != 1 or pairs[0][0].plain_shape != pairs[0][1].plain_shape or pairs[0][0].dtype not in EPSILON:
         return None
     left, right = pairs[0]
-    if min(left.rows, left.row_size) < 2 or left.rows * left.row_size > MAX_RANKED:
+    if len(left.plain_shape) != 2 or min(left.rows, left.row_size) < 2 or left.rows * left.row_size > MAX_RANKED:
         return None
     y, x = (read_floats(view, 0, view.rows) for view in (left, right))
     if not (np.isfinite(y).all() and np.isfinite(x).all()) or (y == x).mean() > MAX_UNCHANGED:
