@@ -25,6 +25,7 @@ from pecli.judge.located import indices, located
 from pecli.judge.orders import numbered
 from pecli.judge.planes import EPSILON, Floats, Integers, effective_dtype, rounded
 from pecli.judge.rows import ComputedRows
+from pecli.judge.turns import Turns
 from pecli.judge.waves import LOW_TYPES
 from pecli.numbers.decimals import number_text, shortest
 from pecli.numbers.dtypes import GRIDS
@@ -559,22 +560,23 @@ def unlike_rotations(y: Floats, right: Floats, dtype: str, explained: Explained)
         at = np.flatnonzero(wrong.any(axis=tuple(k for k in range(wrong.ndim) if k != axis)))
         if 0 < len(at) < y.shape[axis]:  # all but the first may be the rows, whose position 0 is not rotated
             parts.append((len(at) == y.shape[axis] - 1 and at[0] == 1, axis, at))
+    cause, text = _turns(y, right, dtype, several, last)
+    if cause:
+        return [Finding("rotation", cause)]
     for may_be_rows, axis, at in sorted(parts, key=lambda part: part[0]):
         own, other = y.take(at, axis), right.take(at, axis)
         of_rows = [k for k in several if k != axis and (own.take(0, k) == other.take(0, k)).all()]
         word = "batch" if axis == 0 else "head" if of_rows == [3 - axis] else ""  # position 0 tells the rows
         word = word if y.ndim == 4 else ""
-        if may_be_rows and not word:
+        if not word:
             continue
-        if again := _restarted(y, right, dtype, axis, at):
-            return again
-        where = f"axis {axis}, " * (not word) + indices(word or "index", at, y.shape[axis])
+        where = indices(word, at, y.shape[axis])
         part = unlike_rotations(own, other, dtype, explained)
         if part or not may_be_rows:
             return [one._replace(text=f"{where}: {one.text}") for one in part]
     length, expected = (np.linalg.norm(values, axis=-1) for values in (y, right))
     if not still and not np.allclose(length, expected, rtol=4 * MAX_FACTOR_ERROR[dtype]):
-        return []
+        return [Finding("rotation", text)] * bool(text)
     tried = list[tuple[bool, AppliedRotation]]()
     shares = (last + last % 2, width // 2, width, *(2 * width // 5, width // 4)[: 2 * bool(still and last == width)])
     rotaries = dict.fromkeys(one for one in shares if one % 2 == 0 and (one >= last or last == width))
@@ -589,41 +591,41 @@ def unlike_rotations(y: Floats, right: Floats, dtype: str, explained: Explained)
             return [harmless(f"{dtype} rounding, if both were rotated", float(np.abs(y - right).max()), 0)]
         few = replace(one, x=want[:, :FEW_ROWS], y=made[:, :FEW_ROWS], right=want[:, :FEW_ROWS])
         tried.append((_rotation(few, pairs) is not None, one))
+    tried = [pair for pair in tried if pair[0]] if text else tried
+    bases = [(f"base {base}", {"base": base}) for base in PUBLISHED_BASES[:COMMON_BASES]]
     for is_rotation, one in sorted(tried, key=lambda pair: not pair[0]):  # the likelier axis first
         rows = one.positions
-        for judged, keys in (*((f"base {base}", {"base": base}) for base in PUBLISHED_BASES[:COMMON_BASES]), *LLAMA3):
+        for judged, keys in (*bases, *LLAMA3) if one.rotary in (last + last % 2, width) else bases[:1]:
             source = RotationSource(("rope", {"dim": str(width), "rotary-dim": str(one.rotary), **keys}))
             few = _rotated_back(one, rows[:: 1 + len(rows) // FEW_ROWS], source)
             texts = {text for text, kernel in kernels(few, moved=not still) if few.gives(kernel, text)}
-            turns = is_rotation or any(_rotation(few, pairs) is not None for pairs in PAIRINGS)
+            turns = not is_rotation and any(_rotation(few, pairs) is not None for pairs in PAIRINGS)
             whole = _rotated_back(one, rows, source) if texts or turns else few
             found = (
                 text for text, kernel in kernels(whole, moved=not still) if text in texts and whole.gives(kernel, text)
             )
-            for text in (*found, *(measured_faults(whole, explained) if turns else ())):
-                if UNNAMED not in text:
-                    text = BOTH_WAYS.sub(_of_both, text)
-                    text = re.sub("positions start at -(.*) where 0 was expected", r"positions are \1 earlier", text)
-                    text = LATER.sub(r"positions are \1\2 later", text)
-                    by = f" (judged with {judged})" * ("base" not in text)
-                    return [Finding("rotation", RELATIVE.get(text, text) + by)]
-    return []
+            for said in (*found, *(measured_faults(whole, explained) if turns else ())):
+                if UNNAMED not in said:
+                    said = BOTH_WAYS.sub(_of_both, said)
+                    said = re.sub("positions start at -(.*) where 0 was expected", r"positions are \1 earlier", said)
+                    said = LATER.sub(r"positions are \1\2 later", said)
+                    by = f" (judged with {judged})" * ("base" not in said)
+                    return [Finding("rotation", RELATIVE.get(said, said) + by)]
+    return [Finding("rotation", text)] * bool(text)
 
 
-def _restarted(y: Floats, right: Floats, dtype: str, axis: int, wrong: Integers) -> list[Finding]:
-    """Return that positions begin again at 0 after some rows, from which on all are wrong; [] where they do not."""
-    count, period = y.shape[axis], int(wrong[0])
-    if len(wrong) != count - period or not 1 < period <= count // 2:
-        return []
-    made, want = (np.moveaxis(v, axis, -2)[(None,) * (4 - v.ndim)] for v in (y, right))
-    for pairing, base in product(WORDS, PUBLISHED_BASES[:COMMON_BASES]):
-        source = RotationSource(("rope", {"dim": str(y.shape[-1]), "base": base}))
-        one = AppliedRotation(want, made, want, np.arange(count), (pairing, pairing), y.shape[-1], dtype, source)
-        whole = _rotated_back(one, one.positions, source)
-        if whole.gives(partial(whole.rotated, at=whole.at % period)):
-            text = f"positions begin again at 0 every {period} rows, as of chunks whose start is not added"
-            return [Finding("rotation", f"{text} (judged with base {base})")]
-    return []
+def _turns(y: Floats, right: Floats, dtype: str, axes: Sequence[int], last: int) -> tuple[str, str]:
+    """Return why the pairs of two tensors are turned from each other, or else that they are, if no reason is known."""
+    for axis, pairing in product(axes, WORDS):
+        a, b = columns(last + last % 2, pairing)
+        made, want = (np.moveaxis(v, axis, 0).reshape(v.shape[axis], -1, v.shape[-1]) for v in (y, right))
+        turns = Turns.of(want[..., a] + 1j * want[..., b], made[..., a] + 1j * made[..., b], dtype)
+        if turns is not None and turns.words:
+            return turns.words, ""
+        if turns is not None:
+            lengths = turns.longer or "all pairs of columns have the expected lengths"
+            return "", f"{lengths}: some pairs are rotated by other angles"
+    return "", ""
 
 
 def _other_end(y: Floats, right: Floats, dtype: str, moving: Integers, explained: Explained) -> list[Finding]:

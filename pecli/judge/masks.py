@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -79,6 +80,9 @@ def _hidden_otherwise(actual: Tabular, expected: Tabular) -> list[Finding]:
         name = named_pattern(~each[0]) if (each == each[0]).all() and max(each.shape[1:]) <= MAX_SIDE else ""
         texts.append(f"pairs are seen {name}" if name else f"{int(hidden.sum()):,} of {hidden.size:,} values are -inf")
     text = f"{texts[0]}; expected: {texts[1].removeprefix('pairs are seen ')}"
+    if not want.any():
+        kind = re.search(r"\(([a-z ]+)\)$", texts[0])
+        text = f"a {kind[1]} mask where none was expected" if kind else f"a mask where none was expected: {texts[0]}"
     if not have.any():
         text = f"the mask is missing: {texts[1].replace('are', 'should be', 1)}"
     return [Finding("mask", f"{text}; all other values are right")]

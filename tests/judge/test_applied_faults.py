@@ -339,3 +339,35 @@ def test_another_pairing_beside_another_base_is_told():
         "interleaved pairs were rotated where half-split ones were expected, and base 10000 where 1000000 was expected"
     )
     assert found.findings[0].text == f"q: {said}"
+
+
+def ramped(w, factor, original, base):
+    """YaRN's frequencies: those of fast pairs as they are, of slow ones over the factor."""
+    ends = [len(w) * np.log(original / (turns * 2 * np.pi)) / np.log(base) for turns in (32, 1)]
+    ramp = np.clip((np.arange(len(w)) - np.floor(ends[0])) / (np.ceil(ends[1]) - np.floor(ends[0])), 0, 1)
+    return w * (1 - ramp + ramp / factor)
+
+
+LATE, CLAMPED, PART = P + 4000, np.minimum(P, 150), np.where(P < 150, P, 0)
+WIDE = rates(1e6)
+TURNS = {  # what two tensors show of positions and frequencies, wherever both begin
+    "rows 150 to 159: not rotated, as at position 0": (kernel(positions=PART), kernel()),
+    "rows 151 to 159: all at position 150": (kernel(positions=CLAMPED), kernel()),
+    "base 1000000 where 10000 was expected": (kernel(positions=LATE, w=WIDE), kernel(positions=LATE)),
+    "ntk scaling (factor 4) is missing (judged with base 10000)":
+        (kernel(positions=LATE), kernel(positions=LATE, w=rates(1e4 * 4 ** (64 / 62)))),
+    "yarn scaling (factor 4, original-max 32768) is missing (judged with base 1000000), and all values are 0.8782":
+        (kernel(positions=LATE, w=WIDE), kernel(positions=LATE, w=ramped(WIDE, 4, 32768, 1e6), size=1.13863)),
+    "llama3 scaling (factor 8) where none was expected":
+        (kernel(positions=LATE, w=llama3(rates(5e5), original=8192)), kernel(positions=LATE, w=rates(5e5))),
+    "frequencies (inv_freq) were rounded to bfloat16": (kernel(w=bfloat16(rates())), kernel()),
+    "positions run backwards": (kernel(positions=P[::-1]), kernel()),
+    "all pairs of columns have the expected lengths: some pairs are rotated by other angles":
+        (kernel(w=rates() * RNG.uniform(0.5, 1, D // 2)), kernel()),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("text", TURNS)
+def test_what_turns_two_tensors_from_each_other_is_told(text):
+    output, expected = TURNS[text]
+    assert pecli.compare({"q": output}, {"q": expected}).findings[0].text.removeprefix("q: ").startswith(text)

@@ -91,7 +91,7 @@ OTHER_FORMULAS = {
     "twice": "scaling llama3 is applied twice",
     "no 2 pi": "2 pi is missing in the wavelengths: 1 / w was taken where 2 pi / w was expected",
     "wavelengths": "the ramp is linear in the wavelength, where it should be in its inverse",
-    "the other way": "the ramp runs the other way over the wavelengths: its short end gets the factor, its long end none",
+    "the other way": "the ramp runs the other way over the wavelengths: short ones in it get the factor",
 }
 
 
