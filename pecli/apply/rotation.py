@@ -539,6 +539,8 @@ def _check_widths(source: NamedSource, recipe: Recipe | None, tensors: Sequence[
     for tensor in tensors if width is not None else ():
         if tensor.width != width:
             part = f": of a part of a head say dim={tensor.width},rotary-dim={2 * pairs}" * (tensor.width > 2 * pairs)
+            if part and tensor.width % (2 * pairs) == 0:
+                part += f"; of heads side by side reshape to (.., {tensor.width // (2 * pairs)}, {2 * pairs})"
             raise tensor.misfit(f"{shorten(source.text)} is for heads of {width} columns{part}")
 
 

@@ -531,6 +531,9 @@ RELATIVE = {
 COMMON_BASES = 4
 # Roundings of an angle, relative to it, by two rotations in float32: of its frequency twice, and of the product.
 BOTH_ROUNDINGS = 6.0
+# Widths of heads that may stand side by side.
+HEAD_WIDTHS = (128, 64, 256, 96, 80, 192, 112, 48, 32, 16)
+MAX_WIDTHS = 3  # that other kernels are looked for in
 # Values of a tensor that is looked at without a recipe.
 MAX_VALUES = 1 << 22
 # Rows and other vectors that a kernel is tried on before it is tried on all, for many bases.
@@ -563,6 +566,8 @@ def unlike_rotations(y: Floats, right: Floats, dtype: str, explained: Explained)
     cause, text = _turns(y, right, dtype, several, last)
     if cause:
         return [Finding("rotation", cause)]
+    if not text and y.ndim == 2 and (of_heads := _of_heads(y, right, dtype, explained)):
+        return of_heads
     for may_be_rows, axis, at in sorted(parts, key=lambda part: part[0]):
         own, other = y.take(at, axis), right.take(at, axis)
         of_rows = [k for k in several if k != axis and (own.take(0, k) == other.take(0, k)).all()]
@@ -626,6 +631,20 @@ def _turns(y: Floats, right: Floats, dtype: str, axes: Sequence[int], last: int)
             lengths = turns.longer or "all pairs of columns have the expected lengths"
             return "", f"{lengths}: some pairs are rotated by other angles"
     return "", ""
+
+
+def _of_heads(y: Floats, right: Floats, dtype: str, explained: Explained) -> list[Finding]:
+    """Return how the heads differ that stand side by side in the columns of (tokens, heads x width); [] of others."""
+    both = {width: (y.reshape(len(y), -1, width), right.reshape(len(y), -1, width))
+            for width in HEAD_WIDTHS if y.shape[1] % width == 0 and y.shape[1] > width}  # fmt: skip
+    for width, (own, other) in both.items():
+        if cause := _turns(own, other, dtype, [0], width)[0]:
+            return [Finding("rotation", f"in heads of {width} columns, {cause}")]
+    is_still = (y[0] == right[0]).all()  # position 0, or each width would take seconds
+    for width, (own, other) in list(both.items())[: MAX_WIDTHS * bool(is_still)]:
+        if found := unlike_rotations(own, other, dtype, explained):
+            return [one._replace(text=f"in heads of {width} columns, {one.text}") for one in found]
+    return []
 
 
 def _other_end(y: Floats, right: Floats, dtype: str, moving: Integers, explained: Explained) -> list[Finding]:

@@ -90,7 +90,7 @@ class Turns:
     def longer(self) -> str:
         """How many times as long as expected all vectors are; "" of equal lengths."""
         is_other = abs(self.size - 1) > self.near
-        return f"all values are {factor_text(float(near(self.size, self.near)))} times as large" * is_other
+        return f"all values are {factor_text(float(near(self.size, self.near / 20)))} times as large" * is_other
 
     def _frequencies(self) -> str:
         """Return which frequencies the file has, where angles grow evenly from row to row."""

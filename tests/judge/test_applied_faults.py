@@ -356,7 +356,7 @@ TURNS = {  # what two tensors show of positions and frequencies, wherever both b
     "base 1000000 where 10000 was expected": (kernel(positions=LATE, w=WIDE), kernel(positions=LATE)),
     "ntk scaling (factor 4) is missing (judged with base 10000)":
         (kernel(positions=LATE), kernel(positions=LATE, w=rates(1e4 * 4 ** (64 / 62)))),
-    "yarn scaling (factor 4, original-max 32768) is missing (judged with base 1000000), and all values are 0.8782":
+    "yarn scaling (factor 4, original-max 32768) is missing (judged with base 1000000), and all values are 0.87825":
         (kernel(positions=LATE, w=WIDE), kernel(positions=LATE, w=ramped(WIDE, 4, 32768, 1e6), size=1.13863)),
     "llama3 scaling (factor 8) where none was expected":
         (kernel(positions=LATE, w=llama3(rates(5e5), original=8192)), kernel(positions=LATE, w=rates(5e5))),
@@ -371,3 +371,15 @@ TURNS = {  # what two tensors show of positions and frequencies, wherever both b
 def test_what_turns_two_tensors_from_each_other_is_told(text):
     output, expected = TURNS[text]
     assert pecli.compare({"q": output}, {"q": expected}).findings[0].text.removeprefix("q: ").startswith(text)
+
+
+@pytest.mark.parametrize(
+    ("output", "said"),
+    [
+        (kernel(positions=P + 1), "positions are 1 later"),
+        (kernel(pairs="interleaved"), "interleaved pairs were rotated"),
+    ],
+)
+def test_heads_that_stand_side_by_side_are_told_apart(output, said):
+    flat = [values[0].transpose(1, 0, 2).reshape(N, -1) for values in (output, kernel())]
+    assert f"in heads of 64 columns, {said}" in pecli.compare({"q": flat[0]}, {"q": flat[1]}).findings[0].text
