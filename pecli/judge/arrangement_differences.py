@@ -57,7 +57,7 @@ APART = ("split", "half", "interleaved")
 # Difference that values show whose bytes are in another order.
 MAX_SENSE = 1e30
 # Kinds of findings that say of an unknown table only that it is another one.
-OTHER = ("random", "shape", "frequency", "identity", "encoding", "form", "offset")
+OTHER = ("random", "shape", "frequency", "identity", "encoding", "form", "offset", "added")
 
 
 def _differing_arrays(case: Case) -> list[Finding]:
