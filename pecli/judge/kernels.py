@@ -25,7 +25,7 @@ from pecli.judge.located import indices, located
 from pecli.judge.orders import numbered
 from pecli.judge.planes import EPSILON, Floats, Integers, effective_dtype, rounded
 from pecli.judge.rows import ComputedRows
-from pecli.judge.turns import Turns
+from pecli.judge.turns import Rotations, Turns
 from pecli.judge.waves import LOW_TYPES
 from pecli.numbers.decimals import number_text, shortest
 from pecli.numbers.dtypes import GRIDS
@@ -40,8 +40,6 @@ from pecli.tables.request import take_table_keys
 from pecli.tables.table import Table
 from pecli.tables.views import ArrayView
 
-# cos + i sin of vectors or positions, (n, pairs).
-Rotations = NDArray[np.complex128]
 # Pairing taken from the input and given to the output: "half" or "interleaved".
 Pairs = tuple[str, str]
 # Outputs of some vectors, by their numbers.
@@ -624,7 +622,8 @@ def _turns(y: Floats, right: Floats, dtype: str, axes: Sequence[int], last: int)
     for axis, pairing in product(axes, WORDS):
         a, b = columns(last + last % 2, pairing)
         made, want = (np.moveaxis(v, axis, 0).reshape(v.shape[axis], -1, v.shape[-1]) for v in (y, right))
-        turns = Turns.of(want[..., a] + 1j * want[..., b], made[..., a] + 1j * made[..., b], dtype)
+        word = f"axis {axis}" * (y.ndim > 2)
+        turns = Turns.of(want[..., a] + 1j * want[..., b], made[..., a] + 1j * made[..., b], dtype, word)
         if turns is not None and turns.words:
             return turns.words, ""
         if turns is not None:

@@ -16,14 +16,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pecli.judge.description import factor_text
-from pecli.judge.orders import descriptions, numbered
+from pecli.judge.located import indices
+from pecli.judge.orders import descriptions
 from pecli.judge.planes import Floats, Integers, rounded
 from pecli.judge.waves import LOW_TYPES
 from pecli.numbers.decimals import near
 from pecli.spec.measured import LENGTHS, PUBLISHED_BASES, PUBLISHED_FACTORS
 
-# Rotations of some rows, cos + i sin of (rows, pairs).
-Turned = NDArray[np.complex128]
+# cos + i sin of vectors or positions, (n, pairs).
+Rotations = NDArray[np.complex128]
 # Difference of an angle, in radians, that roundings of both tensors leave, in each type.
 MAX_ANGLE = {"float64": 1e-3, "float32": 1e-3, "float16": 0.02, "bfloat16": 0.1}
 # Positions on either side among which that of a row is looked for, and rows that show the base.
@@ -60,14 +61,17 @@ class Turns:
         How many times as long all vectors are.
     near : float
         Radians that roundings leave.
+    axis : str
+        What the rows are, if they have another name.
     """
 
-    z: Turned
+    z: Rotations
     size: float
     near: float
+    axis: str = ""
 
     @classmethod
-    def of(cls, before: Turned, after: Turned, dtype: str) -> Turns | None:
+    def of(cls, before: Rotations, after: Rotations, dtype: str, axis: str = "") -> Turns | None:
         """Return the angles between complex numbers (rows, vectors, pairs); None of others than turned ones."""
         lengths = (np.abs(before) ** 2).sum(axis=1)
         z = (after * before.conj()).sum(axis=1) / np.where(lengths, lengths, 1.0)
@@ -78,7 +82,7 @@ class Turns:
         is_alike = np.abs(np.abs(z) - size) <= error * size
         if is_alike.mean() < 1 - MAX_REST * 10:
             return None
-        return cls(z / np.where(np.abs(z) > 0, np.abs(z), 1.0), size, MAX_ANGLE[dtype])
+        return cls(z / np.where(np.abs(z) > 0, np.abs(z), 1.0), size, MAX_ANGLE[dtype], axis)
 
     @cached_property
     def words(self) -> str:
@@ -129,7 +133,7 @@ class Turns:
                 return f"base {base} where {number} was expected"
         return ""
 
-    def _reflected(self, first: Turned, w: Floats) -> str:
+    def _reflected(self, first: Rotations, w: Floats) -> str:
         """Return what makes rotations the expected ones the other way, from the angles of the first row."""
         for text, angle in REFLECTED.items():
             if np.abs(_whole(np.angle(first) - angle)).max() <= 4 * self.near:
@@ -150,10 +154,45 @@ class Turns:
                 continue
             shifts = self._shifts(w, self.z)
             if shifts is not None:
-                return f"{_position_words(shifts)} (judged with base {base})"
+                return f"{self._position_words(shifts)} (judged with base {base})"
         return ""
 
-    def _shifts(self, w: Floats, z: Turned) -> Integers | None:
+    def _position_words(self, shifts: Integers) -> str:
+        """Return in words at which positions rows are that are this much later than expected ones from 0 on."""
+        rows, expected = np.flatnonzero(shifts), np.arange(len(shifts))
+        found, far = expected + shifts, {*shifts[rows].tolist()}
+        word = f"{self.axis}, index" if self.axis else "row"
+        where = f"{indices(word, rows, len(shifts))}: " if len(rows) < len(shifts) else ""
+        if len(rows) < len(shifts) - 1 and not found[rows].any():
+            return f"{where}not rotated, as at position 0"
+        if len(far) == 1:
+            (by,) = far
+            if len(rows) == len(shifts) - 1 and rows[0] == 1:
+                where = ""
+            return f"{where}positions are {abs(by)} {'later' if by > 0 else 'earlier'}"
+        late = int(shifts[-1])
+        for padding in (
+            np.minimum(expected, late),
+            np.where(expected < late, expected - 1, late),
+        ):  # at position 0 or 1
+            if late > 1 and np.array_equal(shifts, padding):
+                return (
+                    f"left padding by {late} was not taken out of the positions: those behind it are {late} too large"
+                )
+        period = int(rows[0]) if len(rows) else 0
+        if period > 1 and np.array_equal(found, expected % period):
+            return f"positions begin again at 0 every {period} rows, as of chunks whose start is not added"
+        if len({*found[rows].tolist()}) == 1:
+            return f"{where}all at position {found[rows[0]]}"
+        steps = np.unique(np.diff(found))
+        if len(steps) == 1 and len(rows) >= len(shifts) - 1:
+            return f"positions advance by {steps[0]} where 1 was expected"
+        named = descriptions(found, max(len(found), int(found.max()) + 1), "position") if found.min() >= 0 else ()
+        text = next((text for text, order in named if np.array_equal(order, found)), "")
+        few = ", ".join(map(str, found[:8].tolist()))
+        return text or f"positions are {few}, .. where 0, 1, 2 and so on were expected"
+
+    def _shifts(self, w: Floats, z: Rotations) -> Integers | None:
         """Return by how many positions each row is turned; None where one of them is by no whole number."""
         tried = np.arange(-MAX_SHIFT, MAX_SHIFT + 1)
         few = np.unique(np.linspace(0, len(w) - 1, min(len(w), SHOWN_PAIRS)).astype(int))
@@ -192,7 +231,7 @@ def _scaled(base: float, w: Floats) -> Iterator[tuple[str, Floats]]:
 
 def _changed(w: Floats) -> Iterator[tuple[str, Floats]]:
     """Yield what may have been done to frequencies, and what it makes of them."""
-    yield "it is not rotated at all, or the expected one is rotated twice", 0 * w
+    yield "not rotated at all, or the expected one is rotated twice", 0 * w
     yield "it is the expected tensor, rotated once more: rotated twice, or the expected one not at all", 2 * w
     yield from ((f"positions advance by {by} where 1 was expected", w * by) for by in range(3, 9))
     yield "the pairs take the frequencies in reverse order", w[::-1]
@@ -210,33 +249,3 @@ def _base(w: Floats, most: float) -> str:
     base = float(w[at]) ** (-count / at)
     fits = 1 < base < MAX_BASE and np.abs(w - base ** -(np.arange(count) / count)).max() <= most
     return f"{near(base, error):f}" if fits else ""
-
-
-def _position_words(shifts: Integers) -> str:
-    """Return in words at which positions rows are that are this much later than expected ones from 0 on."""
-    rows, expected = np.flatnonzero(shifts), np.arange(len(shifts))
-    found, far = expected + shifts, {*shifts[rows].tolist()}
-    where = f"{numbered('row', rows)}: " if len(rows) < len(shifts) else ""
-    if len(far) == 1:
-        (by,) = far
-        if len(rows) == len(shifts) - 1 and rows[0] == 1:
-            where = ""
-        return f"{where}positions are {abs(by)} {'later' if by > 0 else 'earlier'}"
-    if not found[rows].any():
-        return f"{where}not rotated, as at position 0"
-    late = int(shifts[-1])
-    for padding in (np.minimum(expected, late), np.where(expected < late, expected - 1, late)):  # at position 0 or 1
-        if late > 1 and np.array_equal(shifts, padding):
-            return f"left padding by {late} was not taken out of the positions: those behind it are {late} too large"
-    period = int(rows[0]) if len(rows) else 0
-    if period > 1 and np.array_equal(found, expected % period):
-        return f"positions begin again at 0 every {period} rows, as of chunks whose start is not added"
-    if len({*found[rows].tolist()}) == 1:
-        return f"{where}all at position {found[rows[0]]}"
-    steps = np.unique(np.diff(found))
-    if len(steps) == 1 and len(rows) >= len(shifts) - 1:
-        return f"positions advance by {steps[0]} where 1 was expected"
-    named = descriptions(found, max(len(found), int(found.max()) + 1), "position") if found.min() >= 0 else ()
-    text = next((text for text, order in named if np.array_equal(order, found)), "")
-    few = ", ".join(map(str, found[:8].tolist()))
-    return text or f"positions are {few}, .. where 0, 1, 2 and so on were expected"

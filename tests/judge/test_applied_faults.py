@@ -351,8 +351,8 @@ def ramped(w, factor, original, base):
 LATE, CLAMPED, PART = P + 4000, np.minimum(P, 150), np.where(P < 150, P, 0)
 WIDE = rates(1e6)
 TURNS = {  # what two tensors show of positions and frequencies, wherever both begin
-    "rows 150 to 159: not rotated, as at position 0": (kernel(positions=PART), kernel()),
-    "rows 151 to 159: all at position 150": (kernel(positions=CLAMPED), kernel()),
+    "axis 2, indices from 150 on: not rotated, as at position 0": (kernel(positions=PART), kernel()),
+    "axis 2, indices from 151 on: all at position 150": (kernel(positions=CLAMPED), kernel()),
     "base 1000000 where 10000 was expected": (kernel(positions=LATE, w=WIDE), kernel(positions=LATE)),
     "ntk scaling (factor 4) is missing (judged with base 10000)":
         (kernel(positions=LATE), kernel(positions=LATE, w=rates(1e4 * 4 ** (64 / 62)))),
