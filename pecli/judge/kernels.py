@@ -650,11 +650,11 @@ def _other_end(y: Floats, right: Floats, dtype: str, moving: Integers, explained
     """Return what differs in the last columns, where the first are not rotated, or that the other end was rotated."""
     width, gaps = y.shape[-1], np.flatnonzero(np.diff(moving) > 2)  # the first pair may be equal
     first = int(moving[0]) // 4 * 4 if moving.size else 0
-    if first:
+    if first and not len(gaps):
         own, other = y[..., first:], right[..., first:]
         found = unlike_rotations(own, other, dtype, explained)
         return [one._replace(text=f"columns {first} to {width - 1}: {one.text}") for one in found]
-    rotary = int(moving[gaps[0]]) + 1 if len(gaps) == 1 else 0
+    rotary = int(moving[gaps[0]]) + 1 if len(gaps) == 1 and not first else 0
     if not 0 < 2 * rotary < width or width - int(moving[gaps[0] + 1]) not in (rotary - 2, rotary - 1, rotary):
         return []
     for have, want in (("last", "first"), ("first", "last")):

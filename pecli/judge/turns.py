@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from pecli.judge.description import factor_text
 from pecli.judge.located import indices
-from pecli.judge.orders import descriptions
+from pecli.judge.orders import descriptions, plural
 from pecli.judge.planes import Floats, Integers, rounded
 from pecli.judge.waves import LOW_TYPES
 from pecli.numbers.decimals import near
@@ -33,6 +33,10 @@ MAX_SHIFT, SHOWN_ROWS = 1 << 13, 4
 PHASE_ERROR = 2.0**-22
 # Original lengths that YaRN's ramp is tried with, and factors of models of the Llama 3 family.
 YARN_LENGTHS, LLAMA3_FACTORS = 5, ("8", "32")
+# Scalings that fit alike and are told.
+MAX_EITHER = 3
+# Radians a row that float32 frequencies are off by.
+STEP_ERROR = 2.0**-21
 # Largest base that is told.
 MAX_BASE = 1e12
 # Share of the squared lengths that may not be turned, of pairs near 0.
@@ -82,6 +86,8 @@ class Turns:
         is_alike = np.abs(np.abs(z) - size) <= error * size
         if is_alike.mean() < 1 - MAX_REST * 10:
             return None
+        if np.abs(np.angle(z)).max() <= error and abs(size - 1) <= error:  # nor are these
+            return None
         return cls(z / np.where(np.abs(z) > 0, np.abs(z), 1.0), size, MAX_ANGLE[dtype], axis)
 
     @cached_property
@@ -104,12 +110,12 @@ class Turns:
         places = np.arange(len(self.z))[:, None]
         left = self.z * np.exp(-1j * places * step)
         rest = np.angle(left * left.mean(axis=0).conj())
-        evenly = np.abs(rest - rest.mean(axis=0)).max() <= 12 * self.near
-        if not evenly or np.abs(step).max() * len(self.z) <= 2 * self.near:
-            return ""
         middle = places - places.mean()
-        step = step + (middle * rest).sum(axis=0) / (middle**2).sum()
-        most = 4 * self.near / len(self.z)
+        slope = (middle * rest).sum(axis=0) / (middle**2).sum()
+        off = np.abs(rest - rest.mean(axis=0) - middle * slope).max()
+        most, step = max(STEP_ERROR, 8 * float(off) / len(self.z)), step + slope  # the rows show how rough they are
+        if off > 12 * self.near or np.abs(step).max() <= most:
+            return ""
         for base, w in _published(step.size):
             by = f" (judged with base {base})"
             if np.abs(_whole(step + 2 * w)).max() <= most:
@@ -118,14 +124,13 @@ class Turns:
                 if np.abs(_whole(w + step - made)).max() <= most:
                     return text + by
             for number, made in _published(step.size):
-                if np.abs(w + step - made).max() <= most:
+                if number != base and np.abs(w + step - made).max() <= most:
                     return f"base {number} where {base} was expected"
         for base, w in _published(step.size):
-            for text, made in _scaled(float(base), w):
-                if np.abs(_whole(w + step - made)).max() <= most:
-                    return f"{text} where none was expected (judged with base {base})"
-                if np.abs(_whole(w - step - made)).max() <= most:
-                    return f"{text} is missing (judged with base {base})"
+            for sign, words in ((1, "where none was expected"), (-1, "is missing")):
+                scaled = _scaled(float(base), w)
+                if texts := [text for text, made in scaled if np.abs(_whole(w + sign * step - made)).max() <= most]:
+                    return f"{_either(texts)} {words} (judged with base {base})"
         for base, w in _published(step.size):
             if number := _base(w + step, most):
                 return f"base {number} where {base} was expected"
@@ -161,10 +166,11 @@ class Turns:
         """Return in words at which positions rows are that are this much later than expected ones from 0 on."""
         rows, expected = np.flatnonzero(shifts), np.arange(len(shifts))
         found, far = expected + shifts, {*shifts[rows].tolist()}
-        word = f"{self.axis}, index" if self.axis else "row"
+        unit = "index" if self.axis else "row"
+        word = f"{self.axis}, {unit}" if self.axis else unit
         where = f"{indices(word, rows, len(shifts))}: " if len(rows) < len(shifts) else ""
         if len(rows) < len(shifts) - 1 and not found[rows].any():
-            return f"{where}not rotated, as at position 0"
+            return f"{where}not rotated, if {unit} 0 is at position 0"
         if len(far) == 1:
             (by,) = far
             if len(rows) == len(shifts) - 1 and rows[0] == 1:
@@ -181,16 +187,16 @@ class Turns:
                 )
         period = int(rows[0]) if len(rows) else 0
         if period > 1 and np.array_equal(found, expected % period):
-            return f"positions begin again at 0 every {period} rows, as of chunks whose start is not added"
+            return f"positions begin again every {period} {plural(unit)}, as of chunks whose start is not added"
         if len({*found[rows].tolist()}) == 1:
-            return f"{where}all at position {found[rows[0]]}"
+            return f"{where}all at the position of {unit} {found[rows[0]]}"
         steps = np.unique(np.diff(found))
         if len(steps) == 1 and len(rows) >= len(shifts) - 1:
             return f"positions advance by {steps[0]} where 1 was expected"
         named = descriptions(found, max(len(found), int(found.max()) + 1), "position") if found.min() >= 0 else ()
         text = next((text for text, order in named if np.array_equal(order, found)), "")
         few = ", ".join(map(str, found[:8].tolist()))
-        return text or f"positions are {few}, .. where 0, 1, 2 and so on were expected"
+        return text or f"positions are, from the first one on, {few}, .. where 0, 1, 2 and so on were expected"
 
     def _shifts(self, w: Floats, z: Rotations) -> Integers | None:
         """Return by how many positions each row is turned; None where one of them is by no whole number."""
@@ -227,6 +233,12 @@ def _scaled(base: float, w: Floats) -> Iterator[tuple[str, Floats]]:
     for text in LLAMA3_FACTORS:
         smooth = np.clip((8192 * w / (2 * np.pi) - 1) / 3, 0, 1)
         yield f"llama3 scaling (factor {text})", w * (smooth + (1 - smooth) / float(text))
+
+
+def _either(texts: list[str]) -> str:
+    """Return scalings that fit alike in one phrase: without the length if they differ in nothing else."""
+    short = list(dict.fromkeys(text.partition(", original-max")[0].rstrip(")") + ")" for text in texts))
+    return texts[0] if len(texts) == 1 else " or ".join(short[:MAX_EITHER])
 
 
 def _changed(w: Floats) -> Iterator[tuple[str, Floats]]:

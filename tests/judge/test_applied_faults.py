@@ -330,7 +330,7 @@ def test_left_padding_that_was_not_taken_out_is_told():
 
 def test_positions_that_begin_again_in_each_chunk_are_told():
     found = pecli.compare({"q": kernel(positions=P % 32)}, {"q": kernel()})
-    assert found.findings[0].text.startswith("q: positions begin again at 0 every 32 rows")
+    assert found.findings[0].text.startswith("q: positions begin again every 32 indices")
 
 
 def test_another_pairing_beside_another_base_is_told():
@@ -351,8 +351,8 @@ def ramped(w, factor, original, base):
 LATE, CLAMPED, PART = P + 4000, np.minimum(P, 150), np.where(P < 150, P, 0)
 WIDE = rates(1e6)
 TURNS = {  # what two tensors show of positions and frequencies, wherever both begin
-    "axis 2, indices from 150 on: not rotated, as at position 0": (kernel(positions=PART), kernel()),
-    "axis 2, indices from 151 on: all at position 150": (kernel(positions=CLAMPED), kernel()),
+    "axis 2, indices from 150 on: not rotated, if index 0 is at position 0": (kernel(positions=PART), kernel()),
+    "axis 2, indices from 151 on: all at the position of index 150": (kernel(positions=CLAMPED), kernel()),
     "base 1000000 where 10000 was expected": (kernel(positions=LATE, w=WIDE), kernel(positions=LATE)),
     "ntk scaling (factor 4) is missing (judged with base 10000)":
         (kernel(positions=LATE), kernel(positions=LATE, w=rates(1e4 * 4 ** (64 / 62)))),
