@@ -20,12 +20,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pecli.errors import PecliError
-from pecli.judge.description import factor_text, harmless
+from pecli.judge.description import factor_text
 from pecli.judge.located import indices, located
 from pecli.judge.orders import numbered
 from pecli.judge.planes import EPSILON, Floats, Integers, effective_dtype, rounded
 from pecli.judge.rows import ComputedRows
-from pecli.judge.turns import Rotations, Turns
 from pecli.judge.waves import LOW_TYPES
 from pecli.numbers.decimals import number_text, shortest
 from pecli.numbers.dtypes import GRIDS
@@ -38,8 +37,9 @@ from pecli.spec.tabular import InMemory, Tabular
 from pecli.tables.comparison import Finding
 from pecli.tables.request import take_table_keys
 from pecli.tables.table import Table
-from pecli.tables.views import ArrayView
 
+# cos + i sin of vectors or positions, (n, pairs).
+Rotations = NDArray[np.complex128]
 # Pairing taken from the input and given to the output: "half" or "interleaved".
 Pairs = tuple[str, str]
 # Outputs of some vectors, by their numbers.
@@ -56,6 +56,8 @@ BLOCK_VALUES = 1 << 20  # values rotated at once
 MAX_LENGTH_ERROR, MIN_OTHER_LENGTHS = 0.01, 0.5
 # Relative error of a measured factor, in each type of the outputs.
 MAX_FACTOR_ERROR = {"float64": 2.0**-20, "float32": 2.0**-16, "float16": 2.0**-8, "bfloat16": 2.0**-6}
+# Values of a tensor that is looked at without a recipe.
+MAX_VALUES = 1 << 22
 # Arrays of a file that are looked at for what was rotated, and the least turn, which is not of rounding.
 MAX_ARRAYS, MIN_TURN = 8, 1e-2
 PAIRINGS = (("half", "half"), ("interleaved", "interleaved"), ("half", "interleaved"), ("interleaved", "half"))
@@ -456,7 +458,7 @@ def measured_faults(applied: AppliedRotation, explained: Explained) -> Iterator[
     """Yield how the cosines and sines that were used differ from the expected ones."""
     distinct = np.unique(applied.at)
     for pairs in (applied.pairs, *(one for one in PAIRINGS if one != applied.pairs)):
-        z = _rotation(applied, pairs)
+        z = measured_rotation(applied, pairs)
         if z is None:
             continue
         used = replace(applied, source=RotationSource(None, (distinct, z.real, z.imag)))
@@ -466,7 +468,7 @@ def measured_faults(applied: AppliedRotation, explained: Explained) -> Iterator[
             yield ", and ".join(text.removeprefix("and ") for text in [*paired, *texts])
 
 
-def _rotation(applied: AppliedRotation, pairs: Pairs) -> Rotations | None:
+def measured_rotation(applied: AppliedRotation, pairs: Pairs) -> Rotations | None:
     """Return y / x of each position, in ascending order, and pair; None where it is no rotation."""
     (a, b), (first, second) = (columns(applied.rotary, pairing) for pairing in pairs)
     x, y, _ = applied.flat
@@ -519,186 +521,6 @@ def _position(applied: AppliedRotation, z: Rotations) -> int | None:
 MIN_VECTORS = 8  # that show a number for each column
 # Positions among which that of a single vector is looked for, from 0 on.
 MIN_POSITIONS = 1 << 12
-# What two tensors say of a rotation too many, which the expected one may lack, and of where positions begin.
-RELATIVE = {
-    TWICE: "it is the expected tensor, rotated once more: rotated twice, or the expected one not at all",
-    "positions are off by one: each is 1 larger than expected": "positions are 1 later",
-    "positions are off by one: each is 1 smaller than expected": "positions are 1 earlier",
-}
-# Published bases that are tried where no recipe says one; each takes a tenth of a second.
-COMMON_BASES = 4
-# Roundings of an angle, relative to it, by two rotations in float32: of its frequency twice, and of the product.
-BOTH_ROUNDINGS = 6.0
-# Widths of heads that may stand side by side.
-HEAD_WIDTHS = (128, 64, 256, 96, 80, 192, 112, 48, 32, 16)
-MAX_WIDTHS = 3  # that other kernels are looked for in
-# Values of a tensor that is looked at without a recipe.
-MAX_VALUES = 1 << 22
-# Rows and other vectors that a kernel is tried on before it is tried on all, for many bases.
-FEW_ROWS = 4
-
-
-def unlike_rotations(y: Floats, right: Floats, dtype: str, explained: Explained) -> list[Finding]:
-    """Return how a tensor (.., d) is rotated otherwise than the expected one, where no recipe says how that was.
-
-    The expected tensor is rotated back by the bases of published models: a wrong base gives vectors that no slip of a
-    kernel takes to the values at hand, and no known cosines. Position 0, which is rotated by none, tells the axis;
-    without it, each axis is tried if all vectors have the expected lengths.
-    """
-    width = y.shape[-1] if 1 < y.ndim < 5 and y.shape == right.shape and y.size <= MAX_VALUES else 0
-    if width < 4 or width % 4 or not (np.isfinite(y).all() and np.isfinite(right).all()):
-        return []
-    moving = np.flatnonzero((y != right).any(axis=tuple(range(y.ndim - 1))))
-    if ends := _other_end(y, right, dtype, moving, explained):
-        return ends
-    last = int(moving[-1] + 1) if moving.size else width
-    dtype, wanted = effective_dtype(y, dtype), effective_dtype(right, dtype)
-    narrower = dtype != wanted and dtype in LOW_TYPES
-    several = [k for k in range(y.ndim - 1) if y.shape[k] > 1]
-    still = [k for k in several if (y.take(0, k) == right.take(0, k)).all()]
-    wrong, parts = (y != right).any(axis=-1), list[tuple[bool, int, Integers]]()
-    for axis in several:
-        at = np.flatnonzero(wrong.any(axis=tuple(k for k in range(wrong.ndim) if k != axis)))
-        if 0 < len(at) < y.shape[axis]:  # all but the first may be the rows, whose position 0 is not rotated
-            parts.append((len(at) == y.shape[axis] - 1 and at[0] == 1, axis, at))
-    cause, text = _turns(y, right, dtype, several, last)
-    if cause:
-        return [Finding("rotation", cause)]
-    if not text and y.ndim == 2 and (of_heads := _of_heads(y, right, dtype, explained)):
-        return of_heads
-    for may_be_rows, axis, at in sorted(parts, key=lambda part: part[0]):
-        own, other = y.take(at, axis), right.take(at, axis)
-        of_rows = [k for k in several if k != axis and (own.take(0, k) == other.take(0, k)).all()]
-        word = "batch" if axis == 0 else "head" if of_rows == [3 - axis] else ""  # position 0 tells the rows
-        word = word if y.ndim == 4 else ""
-        if not word:
-            continue
-        where = indices(word, at, y.shape[axis])
-        part = unlike_rotations(own, other, dtype, explained)
-        if part or not may_be_rows:
-            return [one._replace(text=f"{where}: {one.text}") for one in part]
-    length, expected = (np.linalg.norm(values, axis=-1) for values in (y, right))
-    if not still and not np.allclose(length, expected, rtol=4 * MAX_FACTOR_ERROR[dtype]):
-        return [Finding("rotation", text)] * bool(text)
-    tried = list[tuple[bool, AppliedRotation]]()
-    shares = (last + last % 2, width // 2, width, *(2 * width // 5, width // 4)[: 2 * bool(still and last == width)])
-    rotaries = dict.fromkeys(one for one in shares if one % 2 == 0 and (one >= last or last == width))
-    for axis, rotary, pairing in product(still or several, rotaries, WORDS):
-        made, want = (np.moveaxis(v, axis, -2)[(None,) * (4 - v.ndim)] for v in (y, right))
-        rows, pairs = np.arange(y.shape[axis]), (pairing, pairing)
-        one = AppliedRotation(want, made, want, rows, pairs, rotary, dtype, RotationSource(None))
-        if not one.wrong.any():  # the values are off by no more than a kernel's rounding
-            if narrower:
-                text = f"values were computed in {dtype}: each is within its roundings of the expected one"
-                return [Finding("type", text)]
-            return [harmless(f"{dtype} rounding, if both were rotated", float(np.abs(y - right).max()), 0)]
-        few = replace(one, x=want[:, :FEW_ROWS], y=made[:, :FEW_ROWS], right=want[:, :FEW_ROWS])
-        tried.append((_rotation(few, pairs) is not None, one))
-    tried = [pair for pair in tried if pair[0]] if text else tried
-    bases = [(f"base {base}", {"base": base}) for base in PUBLISHED_BASES[:COMMON_BASES]]
-    for is_rotation, one in sorted(tried, key=lambda pair: not pair[0]):  # the likelier axis first
-        rows = one.positions
-        for judged, keys in (*bases, *LLAMA3) if one.rotary in (last + last % 2, width) else bases[:1]:
-            source = RotationSource(("rope", {"dim": str(width), "rotary-dim": str(one.rotary), **keys}))
-            few = _rotated_back(one, rows[:: 1 + len(rows) // FEW_ROWS], source)
-            texts = {text for text, kernel in kernels(few, moved=not still) if few.gives(kernel, text)}
-            turns = not is_rotation and any(_rotation(few, pairs) is not None for pairs in PAIRINGS)
-            whole = _rotated_back(one, rows, source) if texts or turns else few
-            found = (
-                text for text, kernel in kernels(whole, moved=not still) if text in texts and whole.gives(kernel, text)
-            )
-            for said in (*found, *(measured_faults(whole, explained) if turns else ())):
-                if UNNAMED not in said:
-                    said = BOTH_WAYS.sub(_of_both, said)
-                    said = re.sub("positions start at -(.*) where 0 was expected", r"positions are \1 earlier", said)
-                    said = LATER.sub(r"positions are \1\2 later", said)
-                    by = f" (judged with {judged})" * ("base" not in said)
-                    return [Finding("rotation", RELATIVE.get(said, said) + by)]
-    return [Finding("rotation", text)] * bool(text)
-
-
-def _turns(y: Floats, right: Floats, dtype: str, axes: Sequence[int], last: int) -> tuple[str, str]:
-    """Return why the pairs of two tensors are turned from each other, or else that they are, if no reason is known."""
-    for axis, pairing in product(axes, WORDS):
-        a, b = columns(last + last % 2, pairing)
-        made, want = (np.moveaxis(v, axis, 0).reshape(v.shape[axis], -1, v.shape[-1]) for v in (y, right))
-        word = f"axis {axis}" * (y.ndim > 2)
-        turns = Turns.of(want[..., a] + 1j * want[..., b], made[..., a] + 1j * made[..., b], dtype, word)
-        if turns is not None and turns.words:
-            return turns.words, ""
-        if turns is not None:
-            lengths = turns.longer or "all pairs of columns have the expected lengths"
-            return "", f"{lengths}: some pairs are rotated by other angles"
-    return "", ""
-
-
-def _of_heads(y: Floats, right: Floats, dtype: str, explained: Explained) -> list[Finding]:
-    """Return how the heads differ that stand side by side in the columns of (tokens, heads x width); [] of others."""
-    both = {width: (y.reshape(len(y), -1, width), right.reshape(len(y), -1, width))
-            for width in HEAD_WIDTHS if y.shape[1] % width == 0 and y.shape[1] > width}  # fmt: skip
-    for width, (own, other) in both.items():
-        if cause := _turns(own, other, dtype, [0], width)[0]:
-            return [Finding("rotation", f"in heads of {width} columns, {cause}")]
-    is_still = (y[0] == right[0]).all()  # position 0, or each width would take seconds
-    for width, (own, other) in list(both.items())[: MAX_WIDTHS * bool(is_still)]:
-        if found := unlike_rotations(own, other, dtype, explained):
-            return [one._replace(text=f"in heads of {width} columns, {one.text}") for one in found]
-    return []
-
-
-def _other_end(y: Floats, right: Floats, dtype: str, moving: Integers, explained: Explained) -> list[Finding]:
-    """Return what differs in the last columns, where the first are not rotated, or that the other end was rotated."""
-    width, gaps = y.shape[-1], np.flatnonzero(np.diff(moving) > 2)  # the first pair may be equal
-    first = int(moving[0]) // 4 * 4 if moving.size else 0
-    if first and not len(gaps):
-        own, other = y[..., first:], right[..., first:]
-        found = unlike_rotations(own, other, dtype, explained)
-        return [one._replace(text=f"columns {first} to {width - 1}: {one.text}") for one in found]
-    rotary = int(moving[gaps[0]]) + 1 if len(gaps) == 1 and not first else 0
-    if not 0 < 2 * rotary < width or width - int(moving[gaps[0] + 1]) not in (rotary - 2, rotary - 1, rotary):
-        return []
-    for have, want in (("last", "first"), ("first", "last")):
-        own, other = (np.concatenate([v[..., :rotary], v[..., -rotary:]], axis=-1) for v in (y, right))
-        if have == "first":
-            own, other = (np.roll(v, rotary, axis=-1) for v in (own, other))
-        found = unlike_rotations(own, other, dtype, explained)
-        moved = re.match(
-            f"the last {rotary} columns were rotated, and the first {rotary} were expected(.*)",
-            found[0].text if found else "",
-        )
-        if moved:
-            text = f"the {have} {rotary} columns were rotated where the {want} {rotary} were expected"
-            return [Finding("rotation", text + moved[1])]
-    return []
-
-
-# Frequencies of models of the Llama 3 family, and what is said of them.
-LLAMA3 = tuple((f"those of Llama 3 (base 500000, llama3 scaling with factor {factor})",
-                {"base": "500000", "scaling": "llama3", "factor": factor, "original-max": "8192"})
-               for factor in ("8", "32"))  # fmt: skip
-# A rotation the other way from another position: the values show only the sum of both positions.
-BOTH_WAYS = re.compile(r"positions start at (-?\d+) where 0 was expected, and (the sign of sin is changed.*)")
-
-
-# Where positions begin, which two tensors say of each other alone.
-LATER = re.compile("positions start at (.*) where 0 was expected|position 0 holds .* position (.*), and so on")
-
-
-def _of_both(found: re.Match[str]) -> str:
-    """Return the sign alone, where both tensors may begin at one position."""
-    start, parity = divmod(int(found[1]), 2)
-    return f"{found[2]}, if both begin at position {start}" if start >= 0 and not parity else found[0]
-
-
-def _rotated_back(applied: AppliedRotation, rows: Integers, source: RotationSource) -> AppliedRotation:
-    """Return some rows, a few of the heads, with the inputs that a rotation makes the expected outputs of."""
-    heads = slice(None) if len(rows) == applied.right.shape[2] else slice(FEW_ROWS)
-    y, right = applied.y[:, heads, rows], applied.right[:, heads, rows]
-    back = np.tile(source.rotations(rows).conj(), (math.prod(right.shape[:2]), 1))
-    x = rotate(right.reshape(-1, right.shape[-1]), back, applied.pairs).reshape(right.shape)
-    return replace(applied, x=x, y=y, right=right, positions=rows, source=source, phase_roundings=BOTH_ROUNDINGS)
-
-
 UNSCALED_KEYS = ("dim", "base", "rotary-dim", "partial", "sections", "section-order")  # no part of a scaling
 
 
@@ -822,52 +644,3 @@ def _bases(applied: AppliedRotation) -> Iterator[tuple[str, Kernel]]:
     for base in PUBLISHED_BASES if name else ():
         text = f"base {base} where {given.get('base', 10000)} was expected"
         yield text, partial(applied.rotated, changed={"base": base})
-
-
-# What is found of the expected tensor, and what that says of the file.
-FROM_FILE = {
-    r"(\d+ columns(?:, the whole head,)?) were rotated, and (\d+) were expected":
-        r"\2 columns were rotated, and \1 were expected",
-    r"positions 1 to (\d+) repeat position 0, later positions have moved down by \1":
-        r"left padding by \1 was not taken out of the positions: those behind it are \1 too large",
-}  # fmt: skip
-
-
-def _seen_from_file(text: str) -> str:
-    """Return how the file differs, of a finding on how the expected tensor does from it."""
-    for found, said in FROM_FILE.items():
-        if re.search(found, text):
-            return re.sub(found, said, text)
-    return f"of the expected tensor: {text}"
-
-
-def rotated_tensors(pairs: Sequence[tuple[ArrayView, ArrayView]], explained: Explained) -> list[Finding]:
-    """Return how queries or keys are rotated otherwise than the expected ones."""
-    found, gaps = list[list[Finding]](), list[float]()
-    for pair in pairs:
-        if any(one.dtype not in GRIDS or one.rows * one.row_size > MAX_VALUES for one in pair):
-            return []
-        y, right = (floats(one.read(0, one.rows), one.dtype).astype(np.float64).reshape(one.shape) for one in pair)
-        if y.shape != right.shape or _is_table(right):
-            return []
-        own = unlike_rotations(y, right, pair[0].dtype, explained)
-        swapped = [] if own else unlike_rotations(right, y, pair[1].dtype, explained)
-        found.append(own or [one._replace(text=_seen_from_file(one.text)) for one in swapped])
-        gaps.append(float(np.abs(y - right).max(initial=0)))
-    if not found or not all(found):
-        return []
-    if len(found) > 1 and (all(own == found[0] for own in found) or all(own[0].kind == "rounding" for own in found)):
-        return found[int(np.argmax(gaps))]  # whose tolerance accepts the others, too
-    both = zip(pairs, found, strict=True)
-    which = ((f"{left.name}: " if left.name != "array" else "", one) for (left, _), own in both for one in own)
-    named = [one._replace(text=name + one.text) for name, one in which]
-    return named if len(found) == 1 else [one.without_option for one in named]
-
-
-def _is_table(values: Floats) -> bool:
-    """Whether vectors have one length and reach 1, as rows of cosines and sines do and queries do not."""
-    lengths = np.linalg.norm(values.reshape(-1, values.shape[-1]), axis=1)
-    return bool(
-        np.ptp(lengths) < MAX_LENGTH_ERROR * lengths.max(initial=1.0)
-        and abs(np.abs(values).max() - 1) < MAX_LENGTH_ERROR
-    )

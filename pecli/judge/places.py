@@ -16,7 +16,7 @@ from pecli.judge.expected import Expected, key_lines, mistaken_tables
 from pecli.judge.frequencies import MAX_FREQUENCY_DIGITS
 from pecli.judge.grid_differences import grid_differences
 from pecli.judge.identify import HIDING, identify, matched_positions
-from pecli.judge.located import REST_OFF, VAGUE, located
+from pecli.judge.located import REST_OFF, VAGUE
 from pecli.judge.noise import TRAINED, is_trained, noise, random_parts, random_words
 from pecli.judge.planes import EPSILON, is_large
 from pecli.judge.positions import (
@@ -50,7 +50,6 @@ from pecli.spec.plans import Waves
 from pecli.spec.tabular import InMemory, Tabular
 from pecli.tables.comparison import Finding, compare_tables
 from pecli.tables.table import Table
-from pecli.tables.views import matched_views
 
 # Error of float64 values, whose angles at position 65536 are off by 7e-12.
 MAX_DOUBLE_GAP = 1e-11
@@ -126,17 +125,11 @@ def _unlike_numbers(case: Case) -> list[Finding]:
 
 def _rotated(case: Case) -> list[Finding]:
     """Return which rotation two files hold, that may be queries or keys."""
-    from pecli.judge.kernels import rotated_tensors
-
-    def described(actual: Tabular, expected: Tabular) -> list[Finding]:
-        assert isinstance(expected, Table)
-        findings = wave_differences(actual, expected, compare_tables(actual, expected))
-        return findings or located(matched_views(actual, expected))
+    from pecli.judge.tensors import OTHER_ANGLES, rotated_tensors
 
     may_be = case.stated is None and case.named.recipe is None and not case.of_pairs
-    findings = rotated_tensors(case.views, described) if may_be else []
-    is_place = any("some pairs are rotated" in one.text for one in findings)
-    return [*findings, *case.places] if is_place else findings
+    findings = rotated_tensors(case.views) if may_be else []
+    return [*findings, *case.places] if any(OTHER_ANGLES in one.text for one in findings) else findings
 
 
 def _other_rows(case: Case) -> list[Finding]:

@@ -1,4 +1,4 @@
-"""Two rotated tensors: by which angles the pairs of one are turned from those of the other, whatever was rotated.
+"""The angles between the pairs of two rotated tensors, whatever was rotated.
 
 Both hold the same vectors, rotated by angles that nobody states: the file's position p' times its frequencies w', and
 p w.  The angle between both, p' w' - p w, shows other frequencies, as it grows evenly from row to row, or other
@@ -13,44 +13,41 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pecli.judge.description import factor_text
+from pecli.judge.expected import Expected, key_lines
+from pecli.judge.kernels import Rotations
 from pecli.judge.located import indices
 from pecli.judge.orders import descriptions, plural
 from pecli.judge.planes import Floats, Integers, rounded
 from pecli.judge.waves import LOW_TYPES
 from pecli.numbers.decimals import near
-from pecli.spec.measured import LENGTHS, PUBLISHED_BASES, PUBLISHED_FACTORS
+from pecli.spec.catalogue import CATALOGUE
+from pecli.spec.measured import PUBLISHED_BASES, Pairs
+from pecli.spec.recipe import join_recipe
+from pecli.tables.table import Table
 
-# cos + i sin of vectors or positions, (n, pairs).
-Rotations = NDArray[np.complex128]
 # Difference of an angle, in radians, that roundings of both tensors leave, in each type.
 MAX_ANGLE = {"float64": 1e-3, "float32": 1e-3, "float16": 0.02, "bfloat16": 0.1}
-# Positions on either side among which that of a row is looked for, and rows that show the base.
-MAX_SHIFT, SHOWN_ROWS = 1 << 13, 4
-# Radians that float32 phases are off by, for each position.
-PHASE_ERROR = 2.0**-22
-# Original lengths that YaRN's ramp is tried with, and factors of models of the Llama 3 family.
-YARN_LENGTHS, LLAMA3_FACTORS = 5, ("8", "32")
-# Scalings that fit alike and are told.
-MAX_EITHER = 3
-# Radians a row that float32 frequencies are off by.
-STEP_ERROR = 2.0**-21
-# Largest base that is told.
-MAX_BASE = 1e12
-# Share of the squared lengths that may not be turned, of pairs near 0.
+# Share of the squared lengths that no rotation explains, of pairs near 0.
 MAX_REST = 1e-3
+# Rows from which angles that grow evenly are told from any.
+MIN_ROWS = 4
+# Radians a row that float32 frequencies are off by, and radians that float32 phases are, for each position.
+STEP_ERROR, PHASE_ERROR = 2.0**-21, 2.0**-22
+# Relative error from which on a frequency is not measured.
+MAX_STEP_ERROR = 0.02
+# Fitted digits of parameters that are no chance.
+MAX_SURE_COST = 2.5
+# Positions on either side among which that of a row is looked for; rows that show the base, and pairs that show a row.
+MAX_SHIFT, SHOWN_ROWS, SHOWN_PAIRS = 1 << 13, 4, 16
 # Rotations the other way, by the angle between them and the expected ones at position 0.
 REFLECTED = {
     "the rotation goes the other way: the sine has the wrong sign": 0.0,
     "cos and sin are exchanged": math.pi / 2,
     "the cosine has the wrong sign": math.pi,
 }
-# Pairs by which a number of positions is looked for.
-SHOWN_PAIRS = 16
-# Rows from which angles that grow evenly are told from any.
-MIN_ROWS = 4
+TWICE = "it is the expected tensor, rotated once more: rotated twice, or the expected one not at all"
 
 
 @dataclass(frozen=True)
@@ -76,7 +73,7 @@ class Turns:
 
     @classmethod
     def of(cls, before: Rotations, after: Rotations, dtype: str, axis: str = "") -> Turns | None:
-        """Return the angles between complex numbers (rows, vectors, pairs); None of others than turned ones."""
+        """Return the angles between complex numbers (rows, vectors, pairs); None where no rotation relates them."""
         lengths = (np.abs(before) ** 2).sum(axis=1)
         z = (after * before.conj()).sum(axis=1) / np.where(lengths, lengths, 1.0)
         size, error = float(np.median(np.abs(z))), 4 * MAX_ANGLE[dtype]
@@ -86,7 +83,7 @@ class Turns:
         is_alike = np.abs(np.abs(z) - size) <= error * size
         if is_alike.mean() < 1 - MAX_REST * 10:
             return None
-        if np.abs(np.angle(z)).max() <= error and abs(size - 1) <= error:  # nor are these
+        if np.abs(np.angle(z)).max() <= error and abs(size - 1) <= error:  # both are rotated alike
             return None
         return cls(z / np.where(np.abs(z) > 0, np.abs(z), 1.0), size, MAX_ANGLE[dtype], axis)
 
@@ -120,23 +117,10 @@ class Turns:
             by = f" (judged with base {base})"
             if np.abs(_whole(step + 2 * w)).max() <= most:
                 return self._reflected(left.mean(axis=0), w) + by
-            for text, made in _changed(w):
+            for text, made in _misused(w):
                 if np.abs(_whole(w + step - made)).max() <= most:
                     return text + by
-            for number, made in _published(step.size):
-                if number != base and np.abs(w + step - made).max() <= most:
-                    return f"base {number} where {base} was expected"
-        for base, w in _published(step.size):
-            for sign, words in ((1, "where none was expected"), (-1, "is missing")):
-                scaled = _scaled(float(base), w)
-                if texts := [text for text, made in scaled if np.abs(_whole(w + sign * step - made)).max() <= most]:
-                    return f"{_either(texts)} {words} (judged with base {base})"
-        for base, w in _published(step.size):
-            if number := _base(w + step, most):
-                return f"base {number} where {base} was expected"
-            if number := _base(w - step, most):
-                return f"base {base} where {number} was expected"
-        return ""
+        return _parameters(step, most)
 
     def _reflected(self, first: Rotations, w: Floats) -> str:
         """Return what makes rotations the expected ones the other way, from the angles of the first row."""
@@ -150,7 +134,7 @@ class Turns:
         return f"the sign of sin is changed: the rotation goes the other way{start}"
 
     def _positions(self) -> str:
-        """Return at which positions the rows are, where a whole number of positions turns all pairs."""
+        """Return at which positions the rows are, where whole numbers of positions explain the angles of all pairs."""
         off = np.abs(np.angle(self.z)).max(axis=1)
         shown = np.flatnonzero(off > 4 * self.near)
         shown = shown[np.linspace(0, len(shown) - 1, min(SHOWN_ROWS, len(shown))).astype(int)] if len(shown) else shown
@@ -177,14 +161,9 @@ class Turns:
                 where = ""
             return f"{where}positions are {abs(by)} {'later' if by > 0 else 'earlier'}"
         late = int(shifts[-1])
-        for padding in (
-            np.minimum(expected, late),
-            np.where(expected < late, expected - 1, late),
-        ):  # at position 0 or 1
-            if late > 1 and np.array_equal(shifts, padding):
-                return (
-                    f"left padding by {late} was not taken out of the positions: those behind it are {late} too large"
-                )
+        padded = np.minimum(expected, late), np.where(expected < late, expected - 1, late)  # at position 0 or 1
+        if late > 1 and any(np.array_equal(shifts, one) for one in padded):
+            return f"left padding by {late} was not taken out of the positions: those behind it are {late} too large"
         period = int(rows[0]) if len(rows) else 0
         if period > 1 and np.array_equal(found, expected % period):
             return f"positions begin again every {period} {plural(unit)}, as of chunks whose start is not added"
@@ -199,7 +178,7 @@ class Turns:
         return text or f"positions are, from the first one on, {few}, .. where 0, 1, 2 and so on were expected"
 
     def _shifts(self, w: Floats, z: Rotations) -> Integers | None:
-        """Return by how many positions each row is turned; None where one of them is by no whole number."""
+        """Return how many positions lie between both rotations of each row; None where that is no whole number."""
         tried = np.arange(-MAX_SHIFT, MAX_SHIFT + 1)
         few = np.unique(np.linspace(0, len(w) - 1, min(len(w), SHOWN_PAIRS)).astype(int))
         best = tried[(np.exp(-1j * tried[:, None] * w[few]) @ z[:, few].T).real.argmax(axis=0)]
@@ -218,46 +197,41 @@ def _published(pairs: int) -> Iterator[tuple[str, Floats]]:
     yield from ((base, float(base) ** -exponents) for base in PUBLISHED_BASES)
 
 
-def _scaled(base: float, w: Floats) -> Iterator[tuple[str, Floats]]:
-    """Yield scalings of a series of frequencies, and what they make of it."""
-    k = np.arange(len(w))
-    for text in PUBLISHED_FACTORS:
-        factor = float(text)
-        yield f"linear scaling (factor {text})", w / factor
-        yield f"ntk scaling (factor {text})", w / factor ** (k / max(1, len(w) - 1))
-        for length in LENGTHS[:YARN_LENGTHS]:
-            ends = [len(w) * math.log(length / (turns * 2 * math.pi)) / math.log(base) for turns in (32, 1)]
-            low, high = max(math.floor(ends[0]), 0), min(math.ceil(ends[1]), 2 * len(w) - 1)
-            ramp = np.clip((k - low) / max(high - low, 1e-3), 0, 1)
-            yield f"yarn scaling (factor {text}, original-max {length})", w * (1 - ramp + ramp / factor)
-    for text in LLAMA3_FACTORS:
-        smooth = np.clip((8192 * w / (2 * np.pi) - 1) / 3, 0, 1)
-        yield f"llama3 scaling (factor {text})", w * (smooth + (1 - smooth) / float(text))
+def _parameters(step: Floats, most: float) -> str:
+    """Return what differs in the parameters of two ropes whose frequencies differ by these steps; "" of other ropes.
+
+    One of them has a published base and no scaling; the rule of the encoding names the other one.
+    """
+    rule, dim = CATALOGUE["rope"].hook("identify_waves"), 2 * len(step)
+    found = list[tuple[float, str]]()
+    for is_whole in (True, False):  # slow pairs may be too slow to be measured
+        for base, w in _published(len(step)):
+            for sign in (1, -1):
+                other = np.maximum(w + sign * step, 0.0)
+                errors = np.where((most <= MAX_STEP_ERROR * other) | is_whole, most, np.inf)
+                pairs = Pairs(other, errors, other == 0, magnitude=math.nan)
+                for named in rule(pairs) if (w + sign * step > -most).all() else ():
+                    have, want = {"dim": str(dim), **named.keys}, {"dim": str(dim), "base": base}
+                    text = _difference(*((have, want) if sign > 0 else (want, have)))
+                    if named.step != 1:
+                        text = f"positions advance by {float(named.step):g} where 1 was expected" * (sign > 0)
+                    if text and (named.fitted <= MAX_SURE_COST or "scaling" not in named.keys):
+                        by = f" (judged with base {base})" * ("base" not in text)
+                        found.append((named.fitted, text + by))
+        if found and min(found)[0] <= MAX_SURE_COST:
+            break
+    return min(found, key=lambda one: one[0])[1] if found else ""
 
 
-def _either(texts: list[str]) -> str:
-    """Return scalings that fit alike in one phrase: without the length if they differ in nothing else."""
-    short = list(dict.fromkeys(text.partition(", original-max")[0].rstrip(")") + ")" for text in texts))
-    return texts[0] if len(texts) == 1 else " or ".join(short[:MAX_EITHER])
+def _difference(have: dict[str, str], want: dict[str, str]) -> str:
+    """Return what differs in the parameters of two ropes."""
+    expected = Expected.of(Table.parse(join_recipe("rope", {**want, "len": "1"})))
+    return "" if expected is None else ", and ".join(key_lines(expected, have))
 
 
-def _changed(w: Floats) -> Iterator[tuple[str, Floats]]:
-    """Yield what may have been done to frequencies, and what it makes of them."""
+def _misused(w: Floats) -> Iterator[tuple[str, Floats]]:
+    """Yield what may have been done to frequencies besides other parameters, and what it makes of them."""
     yield "not rotated at all, or the expected one is rotated twice", 0 * w
-    yield "it is the expected tensor, rotated once more: rotated twice, or the expected one not at all", 2 * w
-    yield from ((f"positions advance by {by} where 1 was expected", w * by) for by in range(3, 9))
+    yield TWICE, 2 * w
     yield "the pairs take the frequencies in reverse order", w[::-1]
     yield from ((f"frequencies (inv_freq) were rounded to {kind}", rounded(w, kind)) for kind in LOW_TYPES)
-
-
-def _base(w: Floats, most: float) -> str:
-    """Return the base of a series of frequencies that begins at 1; "" of other frequencies."""
-    count = len(w)
-    clear = np.flatnonzero((w > 100 * most) & (np.arange(count) > 0))
-    if not len(clear) or abs(w[0] - 1) > most:
-        return ""
-    errors = count / clear * most / w[clear]  # of the base, relative, from each pair
-    at, error = int(clear[errors.argmin()]), float(errors.min())
-    base = float(w[at]) ** (-count / at)
-    fits = 1 < base < MAX_BASE and np.abs(w - base ** -(np.arange(count) / count)).max() <= most
-    return f"{near(base, error):f}" if fits else ""

@@ -354,11 +354,11 @@ TURNS = {  # what two tensors show of positions and frequencies, wherever both b
     "axis 2, indices from 150 on: not rotated, if index 0 is at position 0": (kernel(positions=PART), kernel()),
     "axis 2, indices from 151 on: all at the position of index 150": (kernel(positions=CLAMPED), kernel()),
     "base 1000000 where 10000 was expected": (kernel(positions=LATE, w=WIDE), kernel(positions=LATE)),
-    "ntk scaling (factor 4) is missing (judged with base 10000)":
+    "scaling ntk is missing (factor 4): the frequencies are unscaled (judged with base 10000)":
         (kernel(positions=LATE), kernel(positions=LATE, w=rates(1e4 * 4 ** (64 / 62)))),
-    "yarn scaling (factor 4, original-max 32768) is missing (judged with base 1000000), and all values are 0.87825":
+    "scaling yarn is missing (factor 4, original-max 32768): the frequencies are unscaled (judged with base 1000000)":
         (kernel(positions=LATE, w=WIDE), kernel(positions=LATE, w=ramped(WIDE, 4, 32768, 1e6), size=1.13863)),
-    "llama3 scaling (factor 8) where none was expected":
+    "llama3 scaling (factor 8, original-max 8192) where none was expected":
         (kernel(positions=LATE, w=llama3(rates(5e5), original=8192)), kernel(positions=LATE, w=rates(5e5))),
     "frequencies (inv_freq) were rounded to bfloat16": (kernel(w=bfloat16(rates())), kernel()),
     "positions run backwards": (kernel(positions=P[::-1]), kernel()),

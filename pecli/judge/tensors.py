@@ -1,0 +1,339 @@
+"""Two files of queries or keys: how one was rotated otherwise than the other, where nothing states how either was."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from itertools import chain, product
+
+import numpy as np
+
+from pecli.judge.description import harmless
+from pecli.judge.kernels import (
+    MAX_FACTOR_ERROR,
+    MAX_LENGTH_ERROR,
+    MAX_VALUES,
+    PAIRINGS,
+    WORDS,
+    AppliedRotation,
+    Pairs,
+    RotationSource,
+    columns,
+    kernels,
+    measured_rotation,
+    pairing_text,
+    rotate,
+)
+from pecli.judge.kernels import TWICE as ROTATED_TWICE
+from pecli.judge.located import indices
+from pecli.judge.planes import Floats, Integers, effective_dtype
+from pecli.judge.turns import TWICE, Turns
+from pecli.judge.waves import LOW_TYPES
+from pecli.numbers.dtypes import GRIDS
+from pecli.numbers.rounding import floats
+from pecli.spec.measured import PUBLISHED_BASES
+from pecli.tables.comparison import Finding
+from pecli.tables.views import ArrayView
+
+# What two tensors say of a kernel's fault: the expected one may lack a rotation, or begin later.
+RELATIVE = {
+    ROTATED_TWICE: TWICE,
+    "positions are off by one: each is 1 larger than expected": "positions are 1 later",
+    "positions are off by one: each is 1 smaller than expected": "positions are 1 earlier",
+}
+# What is found of the expected tensor, and what that says of the file.
+FROM_FILE = {
+    r"(\d+ columns(?:, the whole head,)?) were rotated, and (\d+) were expected":
+        r"\2 columns were rotated, and \1 were expected",
+    r"positions 1 to (\d+) repeat position 0, later positions have moved down by \1":
+        r"left padding by \1 was not taken out of the positions: those behind it are \1 too large",
+}  # fmt: skip
+# Rotations that the expected tensor may have, and what is said of them; each takes a tenth of a second.
+COMMON_BASES = 4
+JUDGED = tuple((f"base {base}", {"base": base}) for base in PUBLISHED_BASES[:COMMON_BASES]) + tuple(
+    (f"those of Llama 3 (base 500000, llama3 scaling with factor {factor})",
+     {"base": "500000", "scaling": "llama3", "factor": factor, "original-max": "8192"})
+    for factor in ("8", "32"))  # fmt: skip
+# Roundings of an angle, relative to it, by two rotations in float32: of its frequency twice, and of the product.
+BOTH_ROUNDINGS = 6.0
+# Widths of heads that may stand side by side, and how many of them other kernels are looked for in.
+HEAD_WIDTHS, MAX_WIDTHS = (128, 64, 256, 96, 80, 192, 112, 48, 32, 16), 3
+# Rows and other vectors that a kernel is tried on before it is tried on all, for many bases.
+FEW_ROWS = 4
+# Columns that the first pair, which may be equal, leaves between others that differ.
+MAX_GAP = 2
+
+
+@dataclass(eq=False)
+class TwoTensors:
+    """A tensor (.., width) and the expected one, of the same shape."""
+
+    y: Floats
+    right: Floats
+    dtype: str
+    wanted: str
+
+    @property
+    def may_be_rotated(self) -> bool:
+        """Whether vectors of pairs stand along the last axis."""
+        y, width = self.y, self.y.shape[-1] if self.y.ndim else 0
+        fits = 1 < y.ndim < 5 and y.shape == self.right.shape and y.size <= MAX_VALUES and width >= 4 > width % 4 == 0
+        return fits and bool(np.isfinite(y).all() and np.isfinite(self.right).all())
+
+    @property
+    def width(self) -> int:
+        """Columns of a vector."""
+        return int(self.y.shape[-1])
+
+    @cached_property
+    def moving(self) -> Integers:
+        """Columns that differ."""
+        return np.flatnonzero((self.y != self.right).any(axis=tuple(range(self.y.ndim - 1))))
+
+    @cached_property
+    def rotary(self) -> int:
+        """Columns of which the last one differs, an even number."""
+        last = int(self.moving[-1] + 1) if self.moving.size else self.width
+        return last + last % 2
+
+    @cached_property
+    def held(self) -> str:
+        """The type that the values show."""
+        return effective_dtype(self.y, self.dtype)
+
+    @cached_property
+    def axes(self) -> list[int]:
+        """Axes that may be the rows'."""
+        return [k for k in range(self.y.ndim - 1) if self.y.shape[k] > 1]
+
+    @cached_property
+    def still(self) -> list[int]:
+        """Axes whose first place is equal, as position 0 is, which nothing rotates."""
+        return [k for k in self.axes if (self.y.take(0, k) == self.right.take(0, k)).all()]
+
+    @cached_property
+    def turns(self) -> Turns | None:
+        """The angles between both, if these explain all values; preferably those that have a reason."""
+        found = list[Turns]()
+        for axis, pairing in product(self.axes, WORDS):
+            a, b = columns(self.rotary, pairing)
+            made, want = (np.moveaxis(v, axis, 0).reshape(v.shape[axis], -1, self.width) for v in (self.y, self.right))
+            word = f"axis {axis}" * (self.y.ndim > 2)
+            one = Turns.of(want[..., a] + 1j * want[..., b], made[..., a] + 1j * made[..., b], self.held, word)
+            found += [one] if one is not None else []
+        return next((one for one in found if one.words), found[0] if found else None)
+
+    def part(self, change: Callable[[Floats], Floats]) -> TwoTensors:
+        """Return the same part of both."""
+        return TwoTensors(change(self.y), change(self.right), self.dtype, self.wanted)
+
+    @property
+    def text(self) -> str:
+        """How one is rotated otherwise than the other; "" of what is not known."""
+        finding = next(iter(self.findings), None)
+        return finding.text if finding is not None else ""
+
+    @cached_property
+    def findings(self) -> list[Finding]:
+        """How one is rotated otherwise than the other: what the first rule says that knows it; [] where none does."""
+        found = (rule(self) for rule in RULES) if self.may_be_rotated else iter(())
+        return next((findings for findings in found if findings), [])
+
+
+def _rotation(text: str) -> list[Finding]:
+    return [Finding("rotation", text)] if text else []
+
+
+def _last_columns(both: TwoTensors) -> list[Finding]:
+    """Return what differs in the last columns, where the first are not rotated."""
+    first = int(both.moving[0]) // 4 * 4 if both.moving.size else 0
+    if not first or (np.diff(both.moving) > MAX_GAP).any():
+        return []
+    found = both.part(lambda values: values[..., first:]).findings
+    return [one._replace(text=f"columns {first} to {both.width - 1}: {one.text}") for one in found]
+
+
+def _other_end(both: TwoTensors) -> list[Finding]:
+    """Return that the first columns were rotated for the last ones, or the other way round."""
+    gaps = np.flatnonzero(np.diff(both.moving) > MAX_GAP)
+    rotary = int(both.moving[gaps[0]]) + 1 if len(gaps) == 1 and both.moving[0] < 4 else 0
+    if not 0 < 2 * rotary < both.width or not 0 <= rotary - both.width + both.moving[gaps[0] + 1] <= MAX_GAP:
+        return []
+    ends = both.part(lambda values: np.concatenate([values[..., :rotary], values[..., -rotary:]], axis=-1))
+    said = re.compile(f"the last {rotary} columns were rotated, and the first {rotary} were expected(.*)")
+    for one, have, want in (
+        (ends, "last", "first"), (ends.part(lambda values: np.roll(values, rotary, axis=-1)), "first", "last"),
+    ):  # fmt: skip
+        if found := said.match(one.text):
+            text = f"the {have} {rotary} columns were rotated where the {want} {rotary} were expected"
+            return _rotation(text + found[1])
+    return []
+
+
+def _angles(both: TwoTensors) -> list[Finding]:
+    """Return the reason of the angles between both."""
+    return _rotation(both.turns.words) if both.turns is not None else []
+
+
+def _heads_apart(both: TwoTensors) -> list[Finding]:
+    """Return how the heads differ that stand side by side in the columns of (tokens, heads x width)."""
+    if both.y.ndim != 2 or both.turns is not None:
+        return []
+    widths = [width for width in HEAD_WIDTHS if both.width % width == 0 and both.width > width]
+    parts = {width: both.part(partial(np.reshape, shape=(len(both.y), -1, width))) for width in widths}
+    reasons = ((width, _angles(one)) for width, one in parts.items())
+    others = ((width, parts[width].findings) for width in widths[: MAX_WIDTHS * (0 in both.still)])
+    for width, found in chain(reasons, others):
+        if found:
+            return [one._replace(text=f"in heads of {width} columns, {one.text}") for one in found]
+    return []
+
+
+def _of_parts(both: TwoTensors) -> list[Finding]:
+    """Return what differs in some heads or batches, where all others are equal."""
+    wrong = (both.y != both.right).any(axis=-1)
+    for axis in both.axes if both.y.ndim == 4 else ():
+        at = np.flatnonzero(wrong.any(axis=tuple(k for k in range(3) if k != axis)))
+        own = both.part(partial(np.take, indices=at, axis=axis))
+        word = "batch" if axis == 0 else "head" if [k for k in own.still if k != axis] == [3 - axis] else ""
+        if word and 0 < len(at) < wrong.shape[axis] and own.findings:
+            where = indices(word, at, wrong.shape[axis])
+            return [one._replace(text=f"{where}: {one.text}") for one in own.findings]
+    return []
+
+
+def _rounding(both: TwoTensors) -> list[Finding]:
+    """Return that the values are off by no more than a kernel's rounding."""
+    if not any(not one.wrong.any() for one in _applied(both)):
+        return []
+    if both.held != effective_dtype(both.right, both.wanted) and both.held in LOW_TYPES:
+        text = f"values were computed in {both.held}: each is within its roundings of the expected one"
+        return [Finding("type", text)]
+    return [harmless(f"{both.held} rounding, if both were rotated", float(np.abs(both.y - both.right).max()), 0)]
+
+
+def _kernel(both: TwoTensors) -> list[Finding]:
+    """Return the slip of a kernel that gives all values, of inputs that a common rotation makes the expected ones of.
+
+    A wrong base gives inputs that no slip takes to the values at hand.
+    """
+    moved = not both.still  # position 0, which nothing rotates, tells the positions
+    for one in _applied(both):
+        rows = one.positions
+        if both.turns is not None and measured_rotation(_few(one), one.pairs) is None:  # of the other pairing
+            continue
+        for judged, keys in JUDGED if one.rotary in (both.rotary, both.width) else JUDGED[:1]:
+            source = RotationSource(("rope", {"dim": str(both.width), "rotary-dim": str(one.rotary), **keys}))
+            few = _rotated_back(one, rows[:: 1 + len(rows) // FEW_ROWS], source)
+            texts = {text for text, kernel in kernels(few, moved=moved) if few.gives(kernel, text)}
+            others = [pairs for pairs in PAIRINGS if pairs != one.pairs] if both.turns is None else []
+            others = [pairs for pairs in others if measured_rotation(few, pairs) is not None]
+            if not texts and not others:
+                continue
+            whole = _rotated_back(one, rows, source)
+            slips = (text for text, slip in kernels(whole, moved=moved) if text in texts and whole.gives(slip, text))
+            for text in (*slips, *filter(None, (_in_other_pairs(whole, pairs) for pairs in others))):
+                by = f" (judged with {judged})" * ("base" not in text)
+                return _rotation(RELATIVE.get(text, text) + by)
+    return []
+
+
+def _other_angles(both: TwoTensors) -> list[Finding]:
+    """Return that some pairs are rotated by other angles, for no known reason."""
+    if both.turns is None:
+        return []
+    lengths = both.turns.longer or "all pairs of columns have the expected lengths"
+    return _rotation(f"{lengths}: {OTHER_ANGLES}")
+
+
+OTHER_ANGLES = "some pairs are rotated by other angles"
+# What is looked for, in this order; the first rule that knows two tensors answers.
+RULES: tuple[Callable[[TwoTensors], list[Finding]], ...] = (
+    _last_columns, _other_end, _angles, _heads_apart, _of_parts, _rounding, _kernel, _other_angles,
+)  # fmt: skip
+
+
+def _applied(both: TwoTensors) -> Iterator[AppliedRotation]:
+    """Yield the rotation with each axis as the rows', pairing and number of columns, the likelier ones first."""
+    shares = [both.rotary, both.width // 2, both.width]
+    if both.rotary < both.width:
+        shares = [one for one in shares if one >= both.rotary]
+    elif both.still:
+        shares += [2 * both.width // 5, both.width // 4]
+    length, expected = (np.linalg.norm(values, axis=-1) for values in (both.y, both.right))
+    if not both.still and not np.allclose(length, expected, rtol=4 * MAX_FACTOR_ERROR[both.held]):
+        return
+    for axis, rotary, pairing in product(both.still or both.axes, dict.fromkeys(shares), WORDS):
+        if rotary % 2 == 0:
+            y, right = (np.moveaxis(v, axis, -2)[(None,) * (4 - v.ndim)] for v in (both.y, both.right))
+            rows, source = np.arange(both.y.shape[axis]), RotationSource(None)
+            yield AppliedRotation(right, y, right, rows, (pairing, pairing), rotary, both.held, source)
+
+
+def _few(one: AppliedRotation) -> AppliedRotation:
+    """Return a rotation with a few of the heads."""
+    return replace(one, x=one.x[:, :FEW_ROWS], y=one.y[:, :FEW_ROWS], right=one.right[:, :FEW_ROWS])
+
+
+def _rotated_back(applied: AppliedRotation, rows: Integers, source: RotationSource) -> AppliedRotation:
+    """Return some rows, a few of the heads, with the inputs that a rotation makes the expected outputs of."""
+    heads = slice(None) if len(rows) == applied.right.shape[2] else slice(FEW_ROWS)
+    y, right = applied.y[:, heads, rows], applied.right[:, heads, rows]
+    back = np.tile(source.rotations(rows).conj(), (math.prod(right.shape[:2]), 1))
+    x = rotate(right.reshape(-1, right.shape[-1]), back, applied.pairs).reshape(right.shape)
+    return replace(applied, x=x, y=y, right=right, positions=rows, source=source, phase_roundings=BOTH_ROUNDINGS)
+
+
+def _in_other_pairs(one: AppliedRotation, pairs: Pairs) -> str:
+    """Return how inputs are rotated in other pairs than expected, and at other positions or by other frequencies."""
+    made = rotate(one.flat[0], one.source.rotations(one.at), pairs)
+    a, b = columns(one.rotary, pairs[1])
+    before, after = (
+        np.moveaxis((v[:, a] + 1j * v[:, b]).reshape(*one.x.shape[:3], -1), 2, 0).reshape(one.x.shape[2], -1, len(a))
+        for v in (made, one.flat[1])
+    )
+    turns = Turns.of(before, after, one.dtype)
+    return f"{pairing_text(pairs, one.pairs)}, and {turns.words}" if turns is not None and turns.words else ""
+
+
+def rotated_tensors(pairs: Sequence[tuple[ArrayView, ArrayView]]) -> list[Finding]:
+    """Return how queries or keys are rotated otherwise than the expected ones; [] of other arrays."""
+    found, gaps = list[list[Finding]](), list[float]()
+    for pair in pairs:
+        if any(one.dtype not in GRIDS or one.rows * one.row_size > MAX_VALUES for one in pair):
+            return []
+        y, right = (floats(one.read(0, one.rows), one.dtype).astype(np.float64).reshape(one.shape) for one in pair)
+        if y.shape != right.shape or _is_table(right):
+            return []
+        own = TwoTensors(y, right, *(one.dtype for one in pair)).findings
+        swapped = [] if own else TwoTensors(right, y, *(one.dtype for one in pair[::-1])).findings
+        found.append(own or [one._replace(text=_seen_from_file(one.text)) for one in swapped])
+        gaps.append(float(np.abs(y - right).max(initial=0)))
+    if not found or not all(found):
+        return []
+    if len(found) > 1 and (all(own == found[0] for own in found) or all(own[0].kind == "rounding" for own in found)):
+        return found[int(np.argmax(gaps))]  # whose tolerance accepts the others, too
+    both = zip(pairs, found, strict=True)
+    which = ((f"{left.name}: " if left.name != "array" else "", one) for (left, _), own in both for one in own)
+    named = [one._replace(text=name + one.text) for name, one in which]
+    return named if len(found) == 1 else [one.without_option for one in named]
+
+
+def _seen_from_file(text: str) -> str:
+    """Return how the file differs, of a finding on how the expected tensor does from it."""
+    for found, said in FROM_FILE.items():
+        if re.search(found, text):
+            return re.sub(found, said, text)
+    return f"of the expected tensor: {text}"
+
+
+def _is_table(values: Floats) -> bool:
+    """Whether vectors have one length and reach 1, as rows of cosines and sines do and queries do not."""
+    lengths = np.linalg.norm(values.reshape(-1, values.shape[-1]), axis=1)
+    return bool(
+        np.ptp(lengths) < MAX_LENGTH_ERROR * lengths.max(initial=1.0)
+        and abs(np.abs(values).max() - 1) < MAX_LENGTH_ERROR
+    )
