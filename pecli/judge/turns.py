@@ -83,7 +83,7 @@ class Turns:
         is_alike = np.abs(np.abs(z) - size) <= error * size
         if is_alike.mean() < 1 - MAX_REST * 10:
             return None
-        if np.abs(np.angle(z)).max() <= error and abs(size - 1) <= error:  # both are rotated alike
+        if np.abs(np.angle(z)).max() <= error:  # both are rotated alike
             return None
         return cls(z / np.where(np.abs(z) > 0, np.abs(z), 1.0), size, MAX_ANGLE[dtype], axis)
 

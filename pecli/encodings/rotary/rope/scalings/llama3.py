@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from decimal import Decimal, localcontext
 from functools import partial
@@ -87,31 +87,47 @@ def _read(reader: Reader, width: int) -> dict[str, str]:
     }
 
 
-OTHER_FORMULAS = {
-    "twice": "scaling llama3 is applied twice",
-    "no 2 pi": "2 pi is missing in the wavelengths: 1 / w was taken where 2 pi / w was expected",
-    "wavelengths": "the ramp is linear in the wavelength, where it should be in its inverse",
-    "the other way": "the ramp runs the other way over the wavelengths: short ones in it get the factor",
+def _by_wavelength(
+    frequencies: Frequencies, factor: Decimal, original: Decimal, low: Decimal, high: Decimal, *, backwards: bool
+) -> Frequencies:
+    """Return frequencies whose ramp is linear in the wavelength, from its long end on where it runs backwards."""
+    first, last = original / high, original / low
+
+    def scaled(w: Decimal) -> Decimal:
+        share = (TAU / w - first) / (last - first)
+        if backwards and 0 < share < 1:
+            share = 1 - share
+        return w / (1 + min(max(share, Decimal(0)), Decimal(1)) * (factor - 1))
+
+    return frequencies if low == high else tuple(map(scaled, frequencies))
+
+
+Numbers = tuple[Decimal, Decimal, Decimal, Decimal]  # factor, original length, low and high factor
+# What another formula makes of the plain and of the scaled frequencies.
+OTHER_FORMULAS: dict[str, Callable[[Frequencies, Frequencies, Numbers], Frequencies]] = {
+    "scaling llama3 is applied twice": lambda _, scaled, numbers: _by_turns(scaled, *numbers),
+    "2 pi is missing in the wavelengths: 1 / w was taken where 2 pi / w was expected": (
+        lambda plain, _, numbers: _by_turns(plain, numbers[0], numbers[1] * TAU, *numbers[2:])
+    ),
+    "the ramp is linear in the wavelength, where it should be in its inverse": (
+        lambda plain, _, numbers: _by_wavelength(plain, *numbers, backwards=False)
+    ),
+    "the ramp runs the other way over the wavelengths: the short ones in it get the factor": (
+        lambda plain, _, numbers: _by_wavelength(plain, *numbers, backwards=True)
+    ),
 }
 
 
-def _otherwise(keys: Mapping[str, str], how: str, waves: Waves) -> Waves:
-    """Return waves with frequencies that are scaled by another formula: one of `OTHER_FORMULAS`."""
+def _otherwise(keys: Mapping[str, str], text: str, waves: Waves) -> Waves:
+    """Return waves with frequencies that are scaled by another formula."""
     (band,) = waves.bands
-    numbers = [Decimal(keys[option]) for option in ("factor", "original-max", "low-freq-factor", "high-freq-factor")]
-    factor, original, low, high = numbers
-    plain, other = PlainSeries.of(keys).frequencies, Frequencies()
+    factor, original, low, high = (
+        Decimal(keys[option]) for option in ("factor", "original-max", "low-freq-factor", "high-freq-factor")
+    )
+    scaled = tuple(w for w in band.frequencies if isinstance(w, Decimal))
     with localcontext(CONTEXT):
-        if how == "twice":
-            other = _by_turns((w for w in band.frequencies if isinstance(w, Decimal)), *numbers)
-        elif how == "no 2 pi":
-            other = _by_turns(plain, factor, original * TAU, low, high)
-        elif low != high:
-            ends = original / high, original / low
-            shares = [min(max((TAU / w - ends[0]) / (ends[1] - ends[0]), Decimal(0)), Decimal(1)) for w in plain]
-            mixed = [share if share in (0, 1) or how == "wavelengths" else 1 - share for share in shares]
-            other = tuple(w / (1 + share * (factor - 1)) for w, share in zip(plain, mixed, strict=True))
-    return replace(waves, bands=(band._replace(frequencies=other or tuple(band.frequencies)),))
+        other = OTHER_FORMULAS[text](PlainSeries.of(keys).frequencies, scaled, (factor, original, low, high))
+    return replace(waves, bands=(band._replace(frequencies=other),))
 
 
 def _mistakes(keys: Mapping[str, str]) -> Iterator[Change]:
@@ -123,8 +139,8 @@ def _mistakes(keys: Mapping[str, str]) -> Iterator[Change]:
     else:  # the first test then takes all that lie between
         no_ramp = "or the frequencies between them are not smoothed but divided by the factor"
         yield Change("scaling", f"{low} and {high} are exchanged, {no_ramp}", other)
-    for how, text in OTHER_FORMULAS.items():
-        yield Change("scaling", text, waves=partial(_otherwise, keys, how))
+    for text in OTHER_FORMULAS:
+        yield Change("scaling", text, waves=partial(_otherwise, keys, text))
     end = {high: number_text(Decimal(keys[low]) + Decimal("1e-20"))}  # right after the other: no ramp
     yield Change("scaling", f"the frequencies between {low} and {high} are not smoothed but left as they are", end)
     yield from other_values(keys, low, "1", "2", "0.5", "4")
