@@ -162,7 +162,7 @@ def rounded_values(pairs: list[tuple[ArrayView, ArrayView]]) -> Finding | None:
             ways_of = {how_printed(y, x, gap, printed) for (y, x), gap in zip(both, slack, strict=True)}
             last = [last_digits(y, *printed) for y, _ in both]
             whole = all(
-                (np.abs(np.rint(y / step) * step - y) <= 2 * error * np.abs(y)).all()
+                (np.abs(np.rint(y / step) * step - y) <= 4 * error * np.abs(y)).all()
                 for (y, _), step in zip(both, last, strict=True)
             )
             if whole and ways_of == {"rounded"}:
