@@ -38,6 +38,7 @@ FIT_ROWS = 32  # first and last rows of a region among them
 KEY_VALUES = 1 << 22  # values by which rows are distinguished
 MAX_KEYS = 32  # columns among them, evenly spread
 MAX_EXCHANGED = 1 << 22  # values of a table whose axes are exchanged in memory
+MAX_SUM_ULP = 4  # units that sums of a hundred products in another order leave, as the scores of attention
 MAX_ULP = 2  # units of the largest expected value within which a value is the expected one; two roundings
 MAX_SINGLE_ULP = 8  # the same of float32 values that were computed in some steps
 DOUBLE = 2.0**-40  # relative error of values in double precision, whose angles at position 65536 are off by 7e-12
@@ -154,7 +155,7 @@ class ArrayPair:
         held = [effective_dtype(values, kind) for values, kind in zip(self.sample, types, strict=True)]
         error = min(max(EPSILON[kind] for kind in held), EPSILON["float32"])  # narrow phases are no rounding
         positions = np.arange(count_of(self.actual)) * (self.actual.lead == 1)  # a bias has none
-        return np.asarray(2 * error * (MAX_ULP + positions) * self.scale)
+        return np.asarray(2 * error * (MAX_SUM_ULP + positions) * self.scale)
 
     def expected_rows(self, rows: Integers) -> Floats:
         """Return expected rows, rounded to the stored type of the file's."""

@@ -31,8 +31,8 @@ from pecli.judge.positions import (
 )
 from pecli.judge.resizing import padded_grid, resized
 from pecli.judge.rows import floats as read_floats
+from pecli.judge.sums import added_positions, other_positions_added
 from pecli.judge.transforms import (
-    added_positions,
     colliding,
     low_rank,
     moved_coordinates,
@@ -258,6 +258,7 @@ PLACE_RULES: tuple[Rule, ...] = (
     lambda case: other_choice(case.actual, case.recipe) if case.recipe is not None else [],
     _other_rows,
     lambda case: listing(added_positions(case.views)),
+    other_positions_added,
     _orthonormal,
     lambda case: described_printed(case.actual, case.recipe) if case.recipe is not None else [],
     _random,

@@ -28,15 +28,16 @@ from pecli.judge.kernels import (
     rotate,
 )
 from pecli.judge.kernels import TWICE as ROTATED_TWICE
-from pecli.judge.located import indices
+from pecli.judge.located import VAGUE, indices, located
 from pecli.judge.planes import Floats, Integers, effective_dtype
 from pecli.judge.turns import TWICE, Turns
 from pecli.judge.waves import LOW_TYPES
 from pecli.numbers.dtypes import GRIDS
 from pecli.numbers.rounding import floats
 from pecli.spec.measured import PUBLISHED_BASES
+from pecli.spec.tabular import InMemory
 from pecli.tables.comparison import Finding
-from pecli.tables.views import ArrayView
+from pecli.tables.views import ArrayView, matched_views
 
 # What two tensors say of a kernel's fault: the expected one may lack a rotation, or begin later.
 RELATIVE = {
@@ -63,6 +64,8 @@ BOTH_ROUNDINGS = 6.0
 HEAD_WIDTHS, MAX_WIDTHS = (128, 64, 256, 96, 80, 192, 112, 48, 32, 16), 3
 # Rows and other vectors that a kernel is tried on before it is tried on all, for many bases.
 FEW_ROWS = 4
+# Batches that are told one by one.
+MAX_PARTS = 8
 # Columns that the first pair, which may be equal, leaves between others that differ.
 MAX_GAP = 2
 
@@ -115,15 +118,23 @@ class TwoTensors:
         return [k for k in self.axes if (self.y.take(0, k) == self.right.take(0, k)).all()]
 
     @cached_property
+    def relations(self) -> list[Turns]:
+        """The angles between both, by each axis and pairing that explain all values by angles."""
+        found = [self.angles(axis, pairing, 0, self.rotary) for axis, pairing in product(self.axes, WORDS)]
+        return [one for one in found if one is not None]
+
+    def angles(self, axis: int, pairing: str, first: int, rotary: int) -> Turns | None:
+        """Return the angles between some columns of both."""
+        a, b = (first + at for at in columns(rotary, pairing))
+        made, want = (np.moveaxis(v, axis, 0).reshape(v.shape[axis], -1, self.width) for v in (self.y, self.right))
+        word = f"axis {axis}" * (self.y.ndim > 2)
+        return Turns.of(want[..., a] + 1j * want[..., b], made[..., a] + 1j * made[..., b], self.held, word)
+
+    @cached_property
     def turns(self) -> Turns | None:
-        """The angles between both, if these explain all values; preferably those that have a reason."""
-        found = list[Turns]()
-        for axis, pairing in product(self.axes, WORDS):
-            a, b = columns(self.rotary, pairing)
-            made, want = (np.moveaxis(v, axis, 0).reshape(v.shape[axis], -1, self.width) for v in (self.y, self.right))
-            word = f"axis {axis}" * (self.y.ndim > 2)
-            one = Turns.of(want[..., a] + 1j * want[..., b], made[..., a] + 1j * made[..., b], self.held, word)
-            found += [one] if one is not None else []
+        """The angles between both, preferably those with a reason; None where they are alike or explain nothing."""
+        is_alike = any(one.are_alike for one in self.relations)
+        found = [] if is_alike else [one for one in self.relations if one.is_exact or not one.are_small]
         return next((one for one in found if one.words), found[0] if found else None)
 
     def part(self, change: Callable[[Floats], Floats]) -> TwoTensors:
@@ -157,19 +168,18 @@ def _last_columns(both: TwoTensors) -> list[Finding]:
 
 
 def _other_end(both: TwoTensors) -> list[Finding]:
-    """Return that the first columns were rotated for the last ones, or the other way round."""
+    """Return that the first columns were rotated for the last ones, or the other way round: by opposite angles."""
     gaps = np.flatnonzero(np.diff(both.moving) > MAX_GAP)
     rotary = int(both.moving[gaps[0]]) + 1 if len(gaps) == 1 and both.moving[0] < 4 else 0
+    rotary += rotary % 2
     if not 0 < 2 * rotary < both.width or not 0 <= rotary - both.width + both.moving[gaps[0] + 1] <= MAX_GAP:
         return []
-    ends = both.part(lambda values: np.concatenate([values[..., :rotary], values[..., -rotary:]], axis=-1))
-    said = re.compile(f"the last {rotary} columns were rotated, and the first {rotary} were expected(.*)")
-    for one, have, want in (
-        (ends, "last", "first"), (ends.part(lambda values: np.roll(values, rotary, axis=-1)), "first", "last"),
-    ):  # fmt: skip
-        if found := said.match(one.text):
-            text = f"the {have} {rotary} columns were rotated where the {want} {rotary} were expected"
-            return _rotation(text + found[1])
+    for axis, pairing in product(both.axes, WORDS):
+        first, last = (both.angles(axis, pairing, at, rotary) for at in (0, both.width - rotary))
+        if first is not None and last is not None and np.abs(np.angle(first.z * last.z)).max() <= 8 * first.near:
+            forward = float(np.angle(first.z[1:, 0] * first.z[:-1, 0].conj()).sum()) > 0
+            have, want = ("first", "last") if forward else ("last", "first")
+            return _rotation(f"the {have} {rotary} columns were rotated where the {want} {rotary} were expected")
     return []
 
 
@@ -192,22 +202,68 @@ def _heads_apart(both: TwoTensors) -> list[Finding]:
     return []
 
 
-def _of_parts(both: TwoTensors) -> list[Finding]:
-    """Return what differs in some heads or batches, where all others are equal."""
+def _across_heads(both: TwoTensors) -> list[Finding]:
+    """Return that the halves were exchanged across the heads that stand side by side, not within each."""
+    if both.y.ndim != 2 or 0 not in both.still:
+        return []
+    for width, base in product(HEAD_WIDTHS, PUBLISHED_BASES):
+        fits = both.width % width == 0 and both.width > width
+        if fits and all(_is_across(both, rows, width, float(base)) for rows in (FEW_ROWS, len(both.y))):
+            text = f"the halves of all {both.width} columns are rotated with each other, not those of each head"
+            return _rotation(f"{text} of {width} columns (judged with base {base})")
+    return []
+
+
+def _is_across(both: TwoTensors, rows: int, width: int, base: float) -> bool:
+    """Whether the first rows are rotated across heads of a width, by angles with a base."""
+    y, right = both.y[:rows], both.right[:rows]
+    w = base ** (-np.arange(width // 2) / (width // 2))
+    angles = np.tile(np.arange(len(y))[:, None] * w, both.width // width * 2)
+    cos, sin = np.cos(angles), np.sin(angles)
+    a, b = np.moveaxis(right.reshape(len(y), -1, 2, width // 2), 2, 0)
+    x = right * cos - np.stack([-b, a], 2).reshape(right.shape) * sin
+    made = x * cos + np.roll(x, both.width // 2, 1) * sin * np.where(np.arange(both.width) * 2 < both.width, -1, 1)
+    return bool(np.abs(made - y).max() <= MAX_FACTOR_ERROR[both.held] * np.abs(x).max())
+
+
+def _of_parts(both: TwoTensors, *, last: bool = False) -> list[Finding]:
+    """Return what differs in some heads or batches, where all others are equal; of `last`, in all but the first.
+
+    All but the first may be the rows, whose position 0 is not rotated.
+    """
     wrong = (both.y != both.right).any(axis=-1)
     for axis in both.axes if both.y.ndim == 4 else ():
         at = np.flatnonzero(wrong.any(axis=tuple(k for k in range(3) if k != axis)))
         own = both.part(partial(np.take, indices=at, axis=axis))
         word = "batch" if axis == 0 else "head" if [k for k in own.still if k != axis] == [3 - axis] else ""
-        if word and 0 < len(at) < wrong.shape[axis] and own.findings:
-            where = indices(word, at, wrong.shape[axis])
-            return [one._replace(text=f"{where}: {one.text}") for one in own.findings]
+        may_be_rows = len(at) == wrong.shape[axis] - 1 and at[0] == 1
+        if not word or not 0 < len(at) < wrong.shape[axis] or may_be_rows != last:
+            continue
+        parts = [(at, own)] + [(at[k : k + 1], own.part(partial(np.take, indices=[k], axis=axis)))
+                               for k in range(len(at) * (1 < len(at) <= MAX_PARTS))]  # fmt: skip
+        for some in (parts[:1], parts[1:]):
+            named = [(indices(word, which, wrong.shape[axis]), part.text) for which, part in some]
+            if named and all(text and OTHER_ANGLES not in text for _, text in named):
+                return [Finding("rotation", f"{where}: {text}") for where, text in named]
+    return []
+
+
+def _moved(both: TwoTensors) -> list[Finding]:
+    """Return how vectors were moved before they were rotated, which keeps the lengths of their pairs."""
+    for pairing in WORDS:
+        a, b = columns(both.width, pairing)
+        sides = (np.hypot(values[..., a], values[..., b]) for values in (both.y, both.right))
+        found = located(matched_views(*(InMemory({"array": values.astype("float32")}) for values in sides)))
+        causes = [one for one in found if one.kind != "rounding"]
+        if causes and not {one.kind for one in causes} & {*VAGUE}:
+            return [one._replace(text=f"before the rotation, {one.text}") for one in causes]
     return []
 
 
 def _rounding(both: TwoTensors) -> list[Finding]:
     """Return that the values are off by no more than a kernel's rounding."""
-    if not any(not one.wrong.any() for one in _applied(both)):
+    alike = not both.still and any(one.are_alike for one in both.relations)  # at unknown positions
+    if not alike and all(one.wrong.any() for one in _applied(both)):
         return []
     if both.held != effective_dtype(both.right, both.wanted) and both.held in LOW_TYPES:
         text = f"values were computed in {both.held}: each is within its roundings of the expected one"
@@ -252,8 +308,18 @@ def _other_angles(both: TwoTensors) -> list[Finding]:
 OTHER_ANGLES = "some pairs are rotated by other angles"
 # What is looked for, in this order; the first rule that knows two tensors answers.
 RULES: tuple[Callable[[TwoTensors], list[Finding]], ...] = (
-    _last_columns, _other_end, _angles, _heads_apart, _of_parts, _rounding, _kernel, _other_angles,
-)  # fmt: skip
+    _last_columns,
+    _other_end,
+    _angles,
+    _across_heads,
+    _heads_apart,
+    _of_parts,
+    _moved,
+    _rounding,
+    _kernel,
+    partial(_of_parts, last=True),
+    _other_angles,
+)
 
 
 def _applied(both: TwoTensors) -> Iterator[AppliedRotation]:

@@ -23,13 +23,11 @@ from pecli.numbers.dtypes import GRIDS
 from pecli.numbers.printing import figure, limit
 from pecli.numbers.rounding import floats as as_floats
 from pecli.spec.plans import Waves
-from pecli.spec.tabular import InMemory, Tabular
+from pecli.spec.tabular import Tabular
 from pecli.tables.comparison import Comparison, Finding
 from pecli.tables.table import Table
 from pecli.tables.views import ArrayView, view_of
 
-# Values of embeddings to which positions may have been added.
-MAX_ADDED = 1 << 20
 # Share of the rows that repeat the row before where positions were rounded.
 MIN_COLLIDING = 0.2
 # Values of a table with the only row of a file.
@@ -102,34 +100,6 @@ def _remade(have: ArrayView, want: ArrayView) -> Finding | None:
         made[one if np.ptp(row) <= gap else "one row of numbers is added to every row, such as a bias"] = x + row
     text = next((text for text, values in made.items() if np.abs(values - y).max(initial=0) <= gap), None)
     return None if text is None else Finding("value", text)
-
-
-def added_positions(pairs: Sequence[tuple[ArrayView, ArrayView]]) -> Finding | None:
-    """Return the finding that positions were added to the expected values, such as embeddings, or not added to them."""
-    if len(pairs) != 1 or pairs[0][0].plain_shape != pairs[0][1].plain_shape or pairs[0][0].dtype not in GRIDS:
-        return None
-    if not 1 < pairs[0][0].row_size <= MAX_ADDED // max(1, pairs[0][0].rows):
-        return None
-    y, x = (read_floats(view, 0, view.rows) for view in pairs[0])
-    root = math.sqrt(x.shape[1])
-    both = f"{root:.6g} (the square root of the width)"
-    for times, rest, text in (
-        (1, y - x, "the expected values plus those of {}"), (1, x - y, "the values of {} are not added"),
-        (root, y - root * x, f"the expected values times {both} plus those of {{}}"),
-        (root, x - root * y, f"values are not multiplied by {both}, and those of {{}} are not added"),
-    ):  # fmt: skip
-        shape, gap = pairs[0][0].plain_shape, MAX_FIRST_GAP * (1 + times * np.abs(y).max(initial=0))
-        is_bias = len(shape) > 2 and shape[-1] == shape[-2]
-        if not np.abs(rest).max(initial=0) <= 1 + gap and not is_bias:
-            continue
-        added = rest.reshape(shape)
-        while added.ndim > 2 and np.ptp(added, axis=0).max() <= gap:  # the same in each batch
-            added = added.mean(axis=0)
-        coarse = added.astype("float16")  # in which the rounding of sums is none
-        found = identify(InMemory({"array": coarse}))
-        if found.confidence == "sure" and found.recipe and found.equal is not None:  # not of trained numbers
-            return Finding("added", text.format(found.recipe.replace(",dtype=float16", "")))
-    return None
 
 
 def rounded_from(text: str, most: float) -> Finding:

@@ -8,9 +8,10 @@ positions, as it is a whole number of times the frequencies of a published base.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 
@@ -18,10 +19,10 @@ from pecli.judge.description import factor_text
 from pecli.judge.expected import Expected, key_lines
 from pecli.judge.kernels import Rotations
 from pecli.judge.located import indices
-from pecli.judge.orders import descriptions, plural
-from pecli.judge.planes import Floats, Integers, rounded
+from pecli.judge.orders import descriptions, numbered, plural
+from pecli.judge.planes import EPSILON, Floats, Integers, rounded
 from pecli.judge.waves import LOW_TYPES
-from pecli.numbers.decimals import near
+from pecli.numbers.decimals import near as shortest_near
 from pecli.spec.catalogue import CATALOGUE
 from pecli.spec.measured import PUBLISHED_BASES, Pairs
 from pecli.spec.recipe import join_recipe
@@ -31,6 +32,8 @@ from pecli.tables.table import Table
 MAX_ANGLE = {"float64": 1e-3, "float32": 1e-3, "float16": 0.02, "bfloat16": 0.1}
 # Share of the squared lengths that no rotation explains, of pairs near 0.
 MAX_REST = 1e-3
+# Roundings of a value that two kernels leave.
+EXACT_ROUNDINGS = 16
 # Rows from which angles that grow evenly are told from any.
 MIN_ROWS = 4
 # Radians a row that float32 frequencies are off by, and radians that float32 phases are, for each position.
@@ -41,6 +44,10 @@ MAX_STEP_ERROR = 0.02
 MAX_SURE_COST = 2.5
 # Positions on either side among which that of a row is looked for; rows that show the base, and pairs that show a row.
 MAX_SHIFT, SHOWN_ROWS, SHOWN_PAIRS = 1 << 13, 4, 16
+# Sections of pairs that have positions of their own, fewest pairs in them, and the error of slow ones, of the largest.
+MAX_SECTIONS, MIN_SECTION, SECTION_ERROR = 4, 3, 0.02
+# Packed documents whose first positions are listed.
+MAX_DOCUMENTS = 16
 # Rotations the other way, by the angle between them and the expected ones at position 0.
 REFLECTED = {
     "the rotation goes the other way: the sine has the wrong sign": 0.0,
@@ -64,12 +71,15 @@ class Turns:
         Radians that roundings leave.
     axis : str
         What the rows are, if they have another name.
+    is_exact : bool
+        Whether angles explain all values but for some roundings, which keep the length of no pair otherwise.
     """
 
     z: Rotations
     size: float
     near: float
     axis: str = ""
+    is_exact: bool = False
 
     @classmethod
     def of(cls, before: Rotations, after: Rotations, dtype: str, axis: str = "") -> Turns | None:
@@ -83,47 +93,65 @@ class Turns:
         is_alike = np.abs(np.abs(z) - size) <= error * size
         if is_alike.mean() < 1 - MAX_REST * 10:
             return None
-        if np.abs(np.angle(z)).max() <= error:  # both are rotated alike
-            return None
-        return cls(z / np.where(np.abs(z) > 0, np.abs(z), 1.0), size, MAX_ANGLE[dtype], axis)
+        rough = max(math.sqrt(rest.sum() / (np.abs(after) ** 2).sum()), float(np.median(np.abs(np.abs(z) / size - 1))))
+        near, is_exact = MAX_ANGLE[dtype], rough <= EXACT_ROUNDINGS * EPSILON[dtype]
+        return cls(z / np.where(np.abs(z) > 0, np.abs(z), 1.0), size, near, axis, is_exact)
 
     @cached_property
-    def words(self) -> str:
-        """What differs, in the words of frequencies or of positions; "" where neither explains the angles."""
-        text = self._frequencies() or self._positions()
-        return f"{text}, and {self.longer}" if text and self.longer else text
-
-    @property
-    def longer(self) -> str:
-        """How many times as long as expected all vectors are; "" of equal lengths."""
-        is_other = abs(self.size - 1) > self.near
-        return f"all values are {factor_text(float(near(self.size, self.near / 20)))} times as large" * is_other
-
-    def _frequencies(self) -> str:
-        """Return which frequencies the file has, where angles grow evenly from row to row."""
+    def steps(self) -> tuple[Floats, float] | None:
+        """Radians a row of each pair, and how rough the rows show them to be; None where angles grow unevenly."""
         if len(self.z) < MIN_ROWS:
-            return ""
+            return None
         step = np.angle((self.z[1:] * self.z[:-1].conj()).sum(axis=0))
         places = np.arange(len(self.z))[:, None]
         left = self.z * np.exp(-1j * places * step)
         rest = np.angle(left * left.mean(axis=0).conj())
         middle = places - places.mean()
         slope = (middle * rest).sum(axis=0) / (middle**2).sum()
-        off = np.abs(rest - rest.mean(axis=0) - middle * slope).max()
-        most, step = max(STEP_ERROR, 8 * float(off) / len(self.z)), step + slope  # the rows show how rough they are
-        if off > 12 * self.near or np.abs(step).max() <= most:
+        off = float(np.abs(rest - rest.mean(axis=0) - middle * slope).max())
+        return (step + slope, max(STEP_ERROR, 8 * off / len(self.z))) if off <= 12 * self.near else None
+
+    @cached_property
+    def are_small(self) -> bool:
+        """Whether roundings or noise may be all that differs."""
+        return bool(np.abs(np.angle(self.z)).max() <= 4 * self.near and abs(self.size - 1) <= self.near)
+
+    @cached_property
+    def are_alike(self) -> bool:
+        """Whether both tensors are rotated by the same angles, but for roundings."""
+        is_still = self.steps is None or bool(np.abs(self.steps[0]).max() <= self.steps[1])
+        return self.is_exact and self.are_small and is_still
+
+    @cached_property
+    def words(self) -> str:
+        """What differs, in the words of frequencies or of positions; "" where neither explains the angles."""
+        text = self._frequencies() or self._positions() or self._axes()
+        return f"{text}, and {self.longer}" if text and self.longer else text
+
+    @property
+    def longer(self) -> str:
+        """How many times as long as expected all vectors are; "" of equal lengths."""
+        is_other = abs(self.size - 1) > self.near
+        factor = factor_text(float(shortest_near(self.size, self.near / 20)))
+        return f"all values are {factor} times as large" * is_other
+
+    def _frequencies(self) -> str:
+        """Return which frequencies the file has, where angles grow evenly from row to row."""
+        step, most = self.steps or (np.zeros(1), 0.0)
+        if np.abs(step).max() <= most:
             return ""
         for base, w in _published(step.size):
             by = f" (judged with base {base})"
             if np.abs(_whole(step + 2 * w)).max() <= most:
-                return self._reflected(left.mean(axis=0), w) + by
+                return self._reflected(step, w) + by
             for text, made in _misused(w):
                 if np.abs(_whole(w + step - made)).max() <= most:
                     return text + by
         return _parameters(step, most)
 
-    def _reflected(self, first: Rotations, w: Floats) -> str:
-        """Return what makes rotations the expected ones the other way, from the angles of the first row."""
+    def _reflected(self, step: Floats, w: Floats) -> str:
+        """Return what makes rotations the expected ones the other way, by the angles of the first row."""
+        first = (self.z * np.exp(-1j * np.arange(len(self.z))[:, None] * step)).mean(axis=0)
         for text, angle in REFLECTED.items():
             if np.abs(_whole(np.angle(first) - angle)).max() <= 4 * self.near:
                 return text
@@ -146,6 +174,35 @@ class Turns:
                 return f"{self._position_words(shifts)} (judged with base {base})"
         return ""
 
+    def _axes(self) -> str:
+        """Return how sections of the pairs are at positions of their own, as of a grid or of mRoPE."""
+        pairs = self.z.shape[1]
+        layouts = [*_published(pairs)]
+        layouts += [(base, np.tile(w, 2)) for base, w in _published(pairs // 2)] if pairs % 2 == 0 else []
+        for base, w in layouts if self.is_exact and self.near < MAX_ANGLE["bfloat16"] else ():
+            firsts = self._sections(w)
+            parts = [slice(*both) for both in pairwise((*firsts, pairs))]
+            shifts = [shift for part in parts if (shift := self._shifts(w[part], self.z[:, part])) is not None]
+            if 1 < len(parts) == len(shifts):
+                return f"{_axes_words(firsts, shifts, pairs)} (judged with base {base})"
+        return ""
+
+    def _sections(self, w: Floats) -> list[int]:
+        """Return the first pair of each section whose rows are shifted by a whole number of positions; [] of others."""
+        off = np.flatnonzero(np.abs(np.angle(self.z)).max(axis=1) > 4 * self.near)
+        if not len(off):
+            return []
+        shown = off[np.linspace(0, len(off) - 1, min(2 * SHOWN_ROWS, len(off))).astype(int)]
+        tried, firsts = np.arange(-len(self.z), len(self.z) + 1)[:, None], [0]
+        back = np.exp(-1j * tried * w)
+        is_right = np.stack([np.abs(np.angle(self.z[row] * back)) <= self.near * (SECTION_ERROR + w) for row in shown])
+        while firsts[-1] < len(w) and len(firsts) <= MAX_SECTIONS:
+            run = int(np.cumprod(is_right[:, :, firsts[-1] :], axis=2).sum(axis=2).max(axis=1).min())
+            if run < MIN_SECTION:
+                return []
+            firsts.append(firsts[-1] + run)
+        return firsts[:-1] if firsts[-1] == len(w) else []
+
     def _position_words(self, shifts: Integers) -> str:
         """Return in words at which positions rows are that are this much later than expected ones from 0 on."""
         rows, expected = np.flatnonzero(shifts), np.arange(len(shifts))
@@ -167,6 +224,11 @@ class Turns:
         period = int(rows[0]) if len(rows) else 0
         if period > 1 and np.array_equal(found, expected % period):
             return f"positions begin again every {period} {plural(unit)}, as of chunks whose start is not added"
+        begins = 1 + np.flatnonzero(np.diff(shifts))
+        if not shifts[0] and 0 < len(begins) <= MAX_DOCUMENTS and np.array_equal(begins, np.abs(shifts[begins])):
+            ways = "run on", "begin again"
+            have, want = ways if shifts[-1] > 0 else ways[::-1]
+            return f"positions {have} at {numbered(unit, begins)} where they should {want}, as of packed documents"
         if len({*found[rows].tolist()}) == 1:
             return f"{where}all at the position of {unit} {found[rows[0]]}"
         steps = np.unique(np.diff(found))
@@ -184,6 +246,21 @@ class Turns:
         best = tried[(np.exp(-1j * tried[:, None] * w[few]) @ z[:, few].T).real.argmax(axis=0)]
         off = np.abs(np.angle(z * np.exp(-1j * best[:, None] * w))).max(axis=1)
         return best if (off <= 4 * self.near + np.abs(best) * PHASE_ERROR).all() else None
+
+
+def _axes_words(firsts: Sequence[int], shifts: Sequence[Integers], pairs: int) -> str:
+    """Return at which positions sections of pairs are that begin at these, each row shifted by so much."""
+    if 2 * firsts[1] == pairs and np.array_equal(shifts[0], -shifts[1]):
+        return "rows and columns are exchanged: each half of the pairs is at the positions of the other one"
+    sections = f"sections of pairs, from {', '.join(map(str, firsts[:-1]))} and {firsts[-1]} on,"
+    for sign, text in (
+        (-1, "all pairs are at the token's position where {} were expected at their own, as of mRoPE"),
+        (1, "{} are at positions of their own, as of mRoPE, where the token's was expected"),
+    ):
+        steps = np.diff(np.arange(len(shifts[0])) + sign * shifts[0])
+        if (steps >= 0).all() and not steps.all():  # the time of an image is one
+            return text.format(sections)
+    return f"{sections} are at other positions, each at its own"
 
 
 def _whole(angles: Floats) -> Floats:

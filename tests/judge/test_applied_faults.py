@@ -322,10 +322,68 @@ def test_the_part_that_two_tensors_rotate_is_told(text):
     assert pecli.compare({"q": output}, {"q": expected}).findings[0].text.removeprefix("q: ").startswith(text)
 
 
+LATE, CLAMPED, PART = P + 4000, np.minimum(P, 150), np.where(P < 150, P, 0)
+WIDE = rates(1e6)
+
+
 def test_left_padding_that_was_not_taken_out_is_told():
     positions = np.stack([P, np.maximum(P - 5, 0)])[:, None]
     found = pecli.compare({"q": kernel()}, {"q": kernel(positions=positions)})
     assert "batch 1: left padding by 5 was not taken out of the positions" in found.findings[0].text
+
+
+def test_noise_is_no_rotation_and_a_rounding_of_late_angles_is_harmless():
+    noisy = kernel() + RNG.normal(0, 5e-4, X.shape).astype("float32")
+    assert "noise" in pecli.compare({"q": noisy}, {"q": kernel()}).findings[0].text
+    slow = np.outer(LATE.astype("float32"), rates().astype("float32")).astype("float32")
+    rough = rotated_by(X, np.cos(slow), np.sin(slow)).astype("float32")
+    assert "harmless" in pecli.compare({"q": rough}, {"q": kernel(positions=LATE)}).findings[0].text
+
+
+def rotated_by(x, c, s):
+    a, b = x[..., :HALF], x[..., HALF:]
+    return np.concatenate([a * c - b * s, a * s + b * c], -1)
+
+
+IMAGE = np.r_[np.zeros(24, int), np.arange(24) // 6, np.arange(24) % 6].reshape(3, 24) + 6
+SEQUENCE = np.concatenate([np.arange(6) + np.zeros((3, 1), int), IMAGE, np.arange(12, 142) + np.zeros((3, 1), int)], 1)
+OWN = SEQUENCE[np.repeat(np.arange(3), [8, 12, 12])].T  # a position for each row and pair
+GRID = np.stack(np.divmod(np.arange(N), 16))
+CELLS = GRID[np.repeat([0, 1], 16)].T
+SECTIONS = {  # what two tensors show of pairs with positions of their own
+    "all pairs are at the token's position where sections of pairs, from 0, 8 and 20 on, were expected at their own":
+        (P[:, None] * WIDE, OWN * WIDE),
+    "sections of pairs, from 0, 8 and 20 on, are at positions of their own, as of mRoPE, where the token's was":
+        (OWN * WIDE, P[:, None] * WIDE),
+    "rows and columns are exchanged: each half of the pairs is at the positions of the other one":
+        (CELLS[:, ::-1] * np.tile(rates(width=32), 2), CELLS * np.tile(rates(width=32), 2)),
+    "positions run on at indices 40 and 100 where they should begin again, as of packed documents":
+        (P[:, None] * rates(), np.r_[:40, :60, :60][:, None] * rates()),
+    "positions begin again at indices 40 and 100 where they should run on":
+        (np.r_[:40, :60, :60][:, None] * rates(), P[:, None] * rates()),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("text", SECTIONS)
+def test_positions_of_sections_and_documents_are_told(text):
+    output, expected = (rotated_by(X, np.cos(angles), np.sin(angles)).astype("float32") for angles in SECTIONS[text])
+    assert pecli.compare({"q": output}, {"q": expected}).findings[0].text.removeprefix("q: ").startswith(text)
+
+
+def test_vectors_that_were_reshaped_before_the_rotation_are_told():
+    reshaped = X.transpose(0, 2, 1, 3).reshape(X.shape)
+    found = pecli.compare({"q": kernel(reshaped)}, {"q": kernel()})
+    assert found.findings[0].text.startswith("q: before the rotation, reshaped instead of transposed")
+
+
+def test_halves_that_are_rotated_across_heads_are_told():
+    flat = X[0].transpose(1, 0, 2).reshape(N, -1)
+    c, s = (np.tile(part(P[:, None] * rates()), 2 * H) for part in (np.cos, np.sin))
+    wrong = flat * c + np.concatenate([-flat[:, H * HALF :], flat[:, : H * HALF]], 1) * s
+    right = kernel()[0].transpose(1, 0, 2).reshape(N, -1)
+    found = pecli.compare({"q": wrong.astype("float32")}, {"q": right})
+    text = f"the halves of all {H * D} columns are rotated with each other, not those of each head of 64 columns"
+    assert found.findings[0].text.startswith(f"q: {text}")
 
 
 def test_positions_that_begin_again_in_each_chunk_are_told():
@@ -348,8 +406,6 @@ def ramped(w, factor, original, base):
     return w * (1 - ramp + ramp / factor)
 
 
-LATE, CLAMPED, PART = P + 4000, np.minimum(P, 150), np.where(P < 150, P, 0)
-WIDE = rates(1e6)
 TURNS = {  # what two tensors show of positions and frequencies, wherever both begin
     "axis 2, indices from 150 on: not rotated, if index 0 is at position 0": (kernel(positions=PART), kernel()),
     "axis 2, indices from 151 on: all at the position of index 150": (kernel(positions=CLAMPED), kernel()),
