@@ -321,9 +321,19 @@ def _unlike(have: Cycle, want: Cycle) -> Iterator[Finding]:
             yield Finding("place", text)
         return
     ratio, start = related
+    if abs(ratio + 1) <= MAX_RATIO_GAP and not _is_whole(start, want) and _is_whole(np.pi / 2 - start, want):
+        yield Finding("exchanged", "cosine and sine are exchanged")
+        yield Finding("start", _start_words(float(np.angle(1j * np.exp(-1j * start))), want))
+        return
     yield Finding("frequency", _ratio_words(ratio, want) + have.jumps * (have.jumps != want.jumps))
     if abs(start) > 2 * gap:
         yield Finding("start", _start_words(start, want, ratio))
+
+
+def _is_whole(start: float, want: Cycle) -> bool:
+    """Whether an angle is that of a whole number of rows or steps."""
+    unit, radians = want.unit
+    return bool(unit) and abs(start - round(start / radians) * radians) <= want.gap
 
 
 def _start_words(start: float, want: Cycle, ratio: float = 1.0) -> str:

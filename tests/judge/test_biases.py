@@ -363,3 +363,13 @@ def test_a_bias_by_the_key_is_no_batch(ask) -> None:
     slopes = 2.0 ** -np.arange(1, 9)
     np.save("bias.npy", np.broadcast_to(slopes[:, None, None] * np.arange(26), (8, 26, 26)).astype("float32"))
     ask("compare", "bias.npy", "alibi:heads=8").says("different: the key-position form m j").never("batch")
+
+
+def test_exchanged_numbers_of_kerple_and_its_other_kernel_are_told(ask):
+    first, second = (np.array(numbers)[:, None, None] for numbers in ([1.5, 0.8, 2, 0.5], [0.25, 0.6, 0.1, 0.9]))
+    far = np.abs(distances(70))
+    np.save("log.npy", (-second * np.log1p(first * far)).astype("f4"))
+    np.save("power.npy", (-first * far**second).astype("f4"))
+    recipe = "kerple:heads=4,r1=1.5+0.8+2+0.5,r2=0.25+0.6+0.1+0.9,len=70"
+    ask("compare", "log.npy", recipe).says("different: r1 and r2 are exchanged")
+    ask("compare", "power.npy", recipe).says("different: kind power where log was expected")

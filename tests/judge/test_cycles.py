@@ -202,3 +202,14 @@ def test_scattered_hours_that_are_off_were_not_rounded(ask):
     write("mine.csv", features({**CALENDAR, "hour": turns(later, 24)}))
     write("theirs.csv", features(CALENDAR))
     ask("compare", "mine.csv", "theirs.csv").says("unevenly").never("were rounded")
+
+
+def test_exchanged_columns_beside_days_that_are_counted_from_1_are_told(ask):
+    days = np.arange(365) % 7
+    turns = 2 * np.pi * (days + 1) / 7
+    np.save("t.npy", np.stack([np.cos(turns), np.sin(turns)], axis=1).astype("float32"))
+    answer = ask("compare", "t.npy", "sinusoidal:dim=2,scale=0.8975979010256552,len=365").ends(1)
+    answer.says("different: cosine and sine are exchanged", "every angle is ahead by 1 row").never("other way")
+    np.save("r.npy", np.stack([np.sin(turns), np.cos(turns)], axis=1).astype("float32")[1:][::-1])
+    answer = ask("compare", "r.npy", "sinusoidal:dim=2,scale=0.8975979010256552,len=364").ends(1)
+    answer.says("the other way|reversed").never("exchanged")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from fractions import Fraction
 from typing import Annotated, Literal
@@ -12,7 +13,7 @@ from pecli.encodings.shared.deferred import Real, dd, lessons, np
 from pecli.encodings.shared.parameters import Heads
 from pecli.errors import BadParameter
 from pecli.spec.declaration import Facts, Family, Param, Work, encoding
-from pecli.spec.hooks import Step, short
+from pecli.spec.hooks import Change, Step, short
 from pecli.spec.plans import Bias, Fixed
 
 SMALLEST = Fraction(1, 100)  # the authors' code lets no trained parameter fall below it
@@ -25,7 +26,7 @@ SMALLEST = Fraction(1, 100)  # the authors' code lets no trained parameter fall 
     work=Work(kernel="2 * heads"),
     example="kerple:heads=2,r1=1+0.5,r2=1+0.25",
     place=2,
-    hooks={"lesson": ":lesson"},
+    hooks={"lesson": ":lesson", "mistakes": ":mistakes"},
 )
 def kerple(
     *,
@@ -116,6 +117,14 @@ def _drawn(seed: int, stream: int, heads: int, below: int) -> list[Fraction]:
 def _by_head(name: str, values: list[Fraction]) -> Fixed:
     """Return the trained numbers as an array."""
     return Fixed(name, (len(values),), ("head",), lambda start, stop: dd.from_decimal(values[start:stop]))
+
+
+def mistakes(keys: Mapping[str, str]) -> Iterator[Change]:
+    """Yield exchanged numbers, and the other kernel."""
+    if "r1" in keys:
+        yield Change("parameter", "r1 and r2 are exchanged", {"r1": keys["r2"], "r2": keys["r1"]})
+    other = {"log": "power", "power": "log"}[keys["kind"]]
+    yield Change("parameter", f"kind {other} where {keys['kind']} was expected", {"kind": other})
 
 
 def lesson(exercise: lessons.Exercise) -> list[Step]:
