@@ -27,6 +27,8 @@ from pecli.tables.views import ArrayView
 MAX_ADDED = 1 << 20
 # Positions of the first row that an embedding may have: rows for padding stand before it.
 STARTS = (0, 1, 2)
+# Queries that show that a bias depends on the distance alone.
+MIN_QUERIES = 4
 # Rows that show at little cost that other positions were added.
 FEW_ROWS = 64
 
@@ -62,16 +64,16 @@ def other_positions_added(case: Case) -> list[Finding]:
     """
     if case.recipe is not None or not _may_be_sums(case.views):
         return []
-    shape = case.views[0][0].plain_shape
+    shape = case.views[0][0].shape
     y, x = (read_floats(view, 0, view.rows).reshape(shape) for view in case.views[0])
     seen = np.isfinite(x) & (x > -MASK_GAP)
     added = np.where(y == x, 0.0, y - x)  # of two masked pairs as well
     if not np.isfinite(added).all():
         return []
     gap = MAX_FIRST_GAP * (1 + float(np.abs(y[seen]).max(initial=0)))
-    if _is_square(shape):
-        return _other_bias(case, added, seen, gap)
-    return _other_sinusoids(case, y, x, gap)
+    of_scores = (len(shape) == 4 and shape[-2] <= shape[-1]) or _is_square(shape)
+    bias = _other_bias(case, added, seen, gap) if of_scores else []
+    return bias or (_other_sinusoids(case, y, x, gap) if len(shape) < 4 else [])
 
 
 def _may_be_sums(pairs: Sequence[tuple[ArrayView, ArrayView]]) -> bool:
@@ -130,8 +132,9 @@ def _is_scaled(y: Floats, x: Floats, root: float, gap: float) -> str:
 
 def _other_bias(case: Case, added: Floats, seen: Shown, gap: float) -> list[Finding]:
     """Return how biases differ that were added to scores (.., heads, queries, keys), where a mask shows them."""
-    heads, side = added.shape[-3], added.shape[-1]
-    distance = np.broadcast_to(np.arange(side) - np.arange(side)[:, None] + side - 1, added.shape)
+    heads, queries, side = added.shape[-3:]
+    query = np.arange(side - queries, side)  # the last ones, behind those of a cache
+    distance = np.broadcast_to(np.arange(side) - query[:, None] + side - 1, added.shape)
     at = np.arange(heads)[:, None, None] * (2 * side - 1) + distance
     count, total = (np.bincount(at[seen], part, heads * (2 * side - 1)) for part in (None, added[seen]))
     each = np.where(count > 0, total / np.maximum(count, 1), np.nan)
@@ -150,6 +153,8 @@ def _other_bias(case: Case, added: Floats, seen: Shown, gap: float) -> list[Find
     text = _cause(case, each[:, near] + expected.read(expected.arrays[0].name), expected) if reach > 1 else ""
     if text:
         return [Finding("added", f"what was added: {text} (judged with {recipe})")]
+    if queries < MIN_QUERIES:
+        return []
     return [Finding("added", "another bias was added: the difference depends on head and distance alone"), *case.places]
 
 

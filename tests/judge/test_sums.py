@@ -80,6 +80,22 @@ def test_another_bias_in_masked_scores_is_told(text):
         assert said_of(SCORES + BIASES[text] + CAUSAL, SCORES - SLOPES * FAR + CAUSAL).startswith(text)
 
 
+@pytest.mark.parametrize("queries", [1, 5])
+def test_another_bias_of_the_last_queries_is_told(queries):
+    scores, far = SCORES[:, :, -queries:], FAR[-queries:]
+    masks = CAUSAL[-queries:]
+    have, want = scores + SLOPES * far + masks, scores - SLOPES * far + masks
+    assert said_of(have, want).startswith(
+        "what was added: the sign of all values is changed (judged with alibi:heads=8)"
+    )
+    assert "added" not in said_of(scores + RNG.normal(size=scores.shape), scores)
+
+
+def test_embeddings_as_wide_as_they_are_long_are_no_scores():
+    words = RNG.normal(size=(4, 64, 64))
+    assert said_of(words + PE[1:65], words + PE[:64]).startswith("what was added: positions start at 1 where 0")
+
+
 def test_slopes_of_an_odd_number_of_heads_are_told_in_scores():
     heads = np.arange(1, 13)
     paper, rule = 2.0 ** (-8 * heads / 12), np.concatenate([2.0 ** -np.arange(1, 9), 2.0 ** -np.arange(0.5, 4)])
