@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import pairwise
+from itertools import pairwise, product
 from typing import NamedTuple
 
 import numpy as np
 
 from pecli.judge import grids
 from pecli.judge.description import COPIES, TWICE, UNLIKE, harmless, is_rounding
-from pecli.judge.orders import span
+from pecli.judge.orders import numbered, span
 from pecli.judge.planes import EPSILON, Integers
+from pecli.judge.rows import floats
 from pecli.judge.signal import Signal, phasors, positions_in_steps
 from pecli.numbers.printing import limit
 from pecli.spec.hooks import parameter_text
@@ -26,6 +27,7 @@ from pecli.spec.recipe import Recipe
 from pecli.spec.tabular import Tabular
 from pecli.tables.comparison import Comparison, Finding
 from pecli.tables.table import Table
+from pecli.tables.views import ArrayView
 
 # Smallest share of the values that a reported description reproduces; corrupted values may be left.
 MIN_SHARE_EXPLAINED = 0.998
@@ -35,6 +37,8 @@ SAMPLE_ROWS = 512
 MAX_VALUES = 1 << 22
 # Share of the space between coordinates that one may be off by: bfloat16 leaves 0.02.
 MAX_COORDINATE_GAP = 0.1
+# Rounding of a value of float32 phases, by which columns of different axes are told apart.
+MAX_COLUMN_GAP = 2e-5
 # Share of it that is no part of a whole or half number of spaces.
 MIN_PART = 0.02
 # Runs of rows to whose coordinates different numbers are added; of more, the place says more.
@@ -257,6 +261,40 @@ def _words(key: str, have: str, want: str, actual: Mapping[str, str]) -> str:
         over = next((over for times, over in WIDTHS.items() if key == "base" and _is_power(have, want, times)), "")
         return parameter_text(key, have, want) + over
     return SENTENCES[key].format(have=have or "none", want=want or "none", sections=actual.get("sections"))
+
+
+def columns_of_other_axes(views: Sequence[tuple[ArrayView, ArrayView]], expected: Table) -> list[Finding]:
+    """Return which columns follow another axis at their own frequency, as where axes are split elsewhere; else []."""
+    plan, found = expected.plan, dict[int, set[tuple[int, int]]]()
+    if not isinstance(plan, Waves) or len(plan.axes) < 2 or not plan.bands or plan.ramps:
+        return []
+    pairs, rows = grids.PlannedPairs.of(plan), np.arange(plan.prefix, (plan.rows or 0) - plan.suffix)
+    at = pairs.coordinates(rows)
+    angles = np.stack([np.outer(pairs.values(a)[at[:, a]], pairs.frequencies) for a in range(at.shape[1])])
+    for left, right in views:
+        if left.shape != right.shape or left.rows != plan.rows or left.rows * left.row_size > MAX_VALUES:
+            return []
+        y, x = (floats(view, 0, view.rows)[rows] for view in (left, right))
+        near = MAX_COLUMN_GAP + 2 * EPSILON.get(left.dtype, 0.0)
+        wrong = np.flatnonzero((np.abs(y - x) > near).any(axis=0))
+        if 4 * len(wrong) > x.shape[1]:
+            return []
+        for column in wrong.tolist():
+            ways = set[tuple[int, int]]()
+            for wave, pair in product((np.cos, np.sin), range(len(pairs.axis))):
+                own = int(pairs.axis[pair])
+                if np.abs(wave(angles[own, :, pair]) - x[:, column]).max() <= near:
+                    gaps = np.abs(wave(angles[:, :, pair]) - y[:, column]).max(axis=1)
+                    ways |= {(own, other) for other in np.flatnonzero(gaps <= near).tolist()}
+            found[column] = found.get(column, ways) & ways
+    if not found or any(len(ways) != 1 for ways in found.values()):
+        return []
+    names, texts = NAMES.get(len(plan.axes), tuple(f"axis {k}" for k in range(len(plan.axes)))), list[str]()
+    for own, other in sorted(set().union(*found.values())):
+        which = [column for column, ways in found.items() if (own, other) in ways]
+        follow = f"{numbered('column', np.array(which))} {'follows' if len(which) == 1 else 'follow'}"
+        texts.append(f"{follow} the {names[other]} where the {names[own]} was expected")
+    return [Finding("axes", f"{', '.join(texts)}: the axes are split elsewhere")]
 
 
 # by coordinates -----------------------------------------------------------------------------------

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from itertools import product
+from itertools import permutations, product
 from typing import NamedTuple
 
 import numpy as np
@@ -148,6 +148,23 @@ def resized_otherwise(have: Floats, want: Floats, error: float) -> str:
                 for text, other in interpolated(whole, have):
                     if np.abs(other - have).max() <= MAX_SOURCE_ERRORS * near:
                         return f"{text.replace('the expected', 'the', 1)}, where {way.words(2)} was expected"
+    return ""
+
+
+def not_resized(have: Floats, want: Floats, error: float) -> str:
+    """Return how a grid was resized to another one of as many cells, behind rows that both have; "" if it was not.
+
+    `error` is that of the values' type, relative to the largest.
+    """
+    near = MAX_SOURCE_ERRORS * error * max(np.abs(values).max(initial=0.0) for values in (have, want))
+    for tokens in range(min(int((have != want).any(axis=1).argmax()), MAX_TOKENS) + 1):
+        n = len(want) - tokens
+        for sides in permutations([(height, n // height) for height in range(2, n // 2 + 1) if n % height == 0], 2):
+            for old, new, how in ((have, want, "its {} was not resized"), (want, have, "the expected {} was resized")):
+                for text, made in interpolated(old[tokens:], new[tokens:], sides):
+                    if np.abs(made - new[tokens:]).max() <= near:
+                        grid, _, way = text.removeprefix("the expected ").partition(" was resized")
+                        return how.format(grid) + way
     return ""
 
 

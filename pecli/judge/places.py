@@ -14,7 +14,7 @@ from pecli.judge.description import ORTHONORMAL, is_orthonormal
 from pecli.judge.difference import other_frequencies, position_words, wave_differences
 from pecli.judge.expected import Expected, key_lines, mistaken_tables
 from pecli.judge.frequencies import MAX_FREQUENCY_DIGITS
-from pecli.judge.grid_differences import grid_differences
+from pecli.judge.grid_differences import columns_of_other_axes, grid_differences
 from pecli.judge.identify import HIDING, identify, matched_positions
 from pecli.judge.located import REST_OFF, VAGUE
 from pecli.judge.noise import TRAINED, is_trained, noise, random_parts, random_words
@@ -253,6 +253,7 @@ PLACE_RULES: tuple[Rule, ...] = (
     _change,
     _unlike_numbers,
     lambda case: listing(rounded_values(case.views)),
+    lambda case: columns_of_other_axes(case.views, case.recipe) if case.recipe is not None else [],
     _rotated,
     lambda case: reordered(case.views) or resized(case.views, case.expected),
     lambda case: other_choice(case.actual, case.recipe) if case.recipe is not None else [],

@@ -10,7 +10,7 @@ from itertools import product
 import numpy as np
 
 from pecli.errors import PecliError
-from pecli.judge.interpolation import MAX_WEIGHTS, interpolated, resized_otherwise
+from pecli.judge.interpolation import MAX_WEIGHTS, interpolated, not_resized, resized_otherwise
 from pecli.judge.located import located
 from pecli.judge.planes import EPSILON
 from pecli.judge.rows import floats as read_floats
@@ -47,7 +47,8 @@ def resized(pairs: Sequence[tuple[ArrayView, ArrayView]], expected: Tabular) -> 
         y, x = (read_floats(view, 0, view.rows) for view in (left, right))
         if (y == x).mean() > MAX_UNCHANGED:
             return []
-        text = resized_otherwise(y, x, max(EPSILON[left.dtype], EPSILON[right.dtype]))
+        error = max(EPSILON[left.dtype], EPSILON[right.dtype])
+        text = not_resized(y, x, error) or resized_otherwise(y, x, error)
         return [Finding("resized", text)] if text else []
     elif isinstance(expected, Table) and keys.get("grid", "").count("x") == 1:
         for side in range(2, min(2 * math.isqrt(left.rows), math.isqrt(MAX_WEIGHTS // left.rows) + 1)):

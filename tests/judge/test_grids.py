@@ -447,3 +447,16 @@ def test_a_table_with_sines_and_cosines_in_turn_is_named():
     a = np.concatenate([np.outer(rows, w), np.outer(columns, w)], axis=1)
     table = np.stack([np.sin(a), np.cos(a)], axis=2).reshape(63, 48).astype(np.float32)
     assert identify_grid(table_of({"pe": table})).recipe == "sincos2d:dim=48,grid=7x9,axis-order=yx,order=interleaved"
+
+
+def test_axes_that_are_split_elsewhere_are_told(ask):
+    widths, grid = (24, 20, 20), (2, 10, 12)
+    places = np.indices(grid).reshape(3, -1)
+    angle = [np.repeat(10000.0 ** (-np.arange(0, width, 2) / width), 2) for width in widths]
+    axis = np.repeat([0, 1, 2], (22, 21, 21))  # where 24, 20 and 20 columns belong to them
+    turns = places[axis].T * np.concatenate(angle)
+    np.savez("t.npz", cos=np.cos(turns).astype("f4"), sin=np.sin(turns).astype("f4"))
+    answer = ask("compare", "t.npz", "rope-axes:axes=24+20+20,grid=2x10x12,layout=interleaved").ends(1)
+    answer.says(
+        "different: columns 22 and 23 follow the height where the frame was expected, column 43 follows the width"
+    )

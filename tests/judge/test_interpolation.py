@@ -119,3 +119,19 @@ def test_another_grid_of_the_same_size_is_not_resized(ask):
     np.save("a.npy", resized(trained[0], 14, (20, 20), CUBIC, tokens=1))
     np.save("b.npy", resized(trained[1], 14, (20, 20), CUBIC, tokens=1))
     ask("compare", "a.npy", "b.npy").ends(1).never("resized")
+
+
+def stretched(lines, old, new):
+    """Interpolate lines (old, n) evenly to (new, n), the ends repeated."""
+    return np.stack([np.interp((np.arange(new) + 0.5) * old / new - 0.5, np.arange(old), line) for line in lines.T], 1)
+
+
+def test_a_grid_of_as_many_cells_that_was_not_resized_is_told(ask):
+    first, grid = np.random.default_rng(2).normal(size=(1, 24)), np.random.default_rng(3).normal(size=(2, 8, 24))
+    tall = stretched(grid.reshape(2, -1), 2, 4).reshape(4, 8, 24).swapaxes(0, 1)
+    square = stretched(tall.reshape(8, -1), 8, 4).reshape(4, 4, 24).swapaxes(0, 1)
+    for name, cells in (("file", grid), ("resized", square)):
+        np.save(f"{name}.npy", np.concatenate([first, cells.reshape(16, 24)]).astype("float32"))
+    said = "2 x 8 grid {} resized to 4 x 4 by bilinear interpolation"
+    ask("compare", "file.npy", "resized.npy").ends(1).says("different: its " + said.format("was not"))
+    ask("compare", "resized.npy", "file.npy").ends(1).says("different: the expected " + said.format("was"))
