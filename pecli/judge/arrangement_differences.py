@@ -26,6 +26,7 @@ from pecli.judge.arrangements import (
 )
 from pecli.judge.case import Case, Rule, behind
 from pecli.judge.description import COPIES
+from pecli.judge.expected import mistaken_recipes
 from pecli.judge.grids import CHANNELS_FIRST
 from pecli.judge.located import VAGUE, located
 from pecli.judge.masks import mask_differences
@@ -96,9 +97,12 @@ def _scale_array(case: Case) -> list[Finding]:
     if not len(scales) == 1 < len(arrays) == 1 + sum(not one.figures.beyond for one in arrays):
         return []
     of_scale, meant = scales[0]
-    views = matched_views(
-        View(case.actual, [case.actual.array(of_scale)]), View(case.expected, [case.expected.array(meant)])
-    )
+    have = View(case.actual, [case.actual.array(of_scale)])
+    for change, other in mistaken_recipes(case.recipe) if case.recipe is not None else ():
+        pairs = matched_views(have, View(other, [other.array(meant)]))
+        if all(one.kind == "rounding" for one in located(pairs)):
+            return [Finding(change.kind, f"{of_scale}: {change.text}")]
+    views = matched_views(have, View(case.expected, [case.expected.array(meant)]))
     return [one._replace(text=f"{of_scale}: {one.text}") for one in located(views)]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -9,6 +10,7 @@ from functools import cached_property
 
 import numpy as np
 
+from pecli.errors import PecliError
 from pecli.judge import waves
 from pecli.spec.hooks import Change, other_bases, other_units, other_values, parameter_text
 from pecli.spec.measured import PUBLISHED_BASES, Floats, Named
@@ -90,6 +92,17 @@ class Expected:
             plan = waves.plan_of(self.encoding, given, change.waves)
             self.plans[asked] = (given, plan) if plan is not None and not plan.axes else None
         return self.plans[asked]
+
+
+def mistaken_recipes(table: Table) -> Iterator[tuple[Change, Table]]:
+    """Yield the mistakes in parameters that the encoding of a table declares, and the table that each gives."""
+    encoding, keys = table.source.encoding, table.source.keys()
+    for change in encoding.hook("mistakes")(keys) if encoding.declares("mistakes") else ():
+        given = {key: value for key, value in {**keys, **change.keys}.items() if value is not None}
+        with contextlib.suppress(PecliError):
+            other = Table(Recipe.bind(encoding.name, **given), table.extent, table.request)
+            if change.keys and other.arrays:  # which need its plan
+                yield change, other
 
 
 def mistaken_tables(table: Table) -> Iterator[tuple[Change, Floats]]:

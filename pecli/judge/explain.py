@@ -8,7 +8,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from pecli.errors import PecliError
 from pecli.judge.arrangement_differences import (
     ARRAY_RULES,
     MAX_HARMLESS,
@@ -25,7 +24,7 @@ from pecli.judge.case import Case, Rule, behind, first_answer
 from pecli.judge.cycles import cycle_differences
 from pecli.judge.description import STILL, harmless, is_still
 from pecli.judge.difference import position_words, wave_differences
-from pecli.judge.expected import Expected
+from pecli.judge.expected import Expected, mistaken_recipes
 from pecli.judge.frequency_differences import frequency_differences
 from pecli.judge.grid_differences import grid_differences
 from pecli.judge.grids import CHANNELS_FIRST
@@ -55,9 +54,8 @@ from pecli.judge.waves import LOW_TYPES
 from pecli.numbers.dtypes import GRIDS
 from pecli.spec.catalogue import CATALOGUE
 from pecli.spec.declaration import Family
-from pecli.spec.hooks import Change
 from pecli.spec.plans import Waves
-from pecli.spec.recipe import Recipe, split_recipe
+from pecli.spec.recipe import split_recipe
 from pecli.spec.tabular import Tabular, View
 from pecli.tables.comparison import Comparison, Finding, compare_tables
 from pecli.tables.figures import coarser
@@ -327,18 +325,11 @@ def _described(case: Case, table: Table, *, named: bool = True) -> list[Finding]
 
 def _mistaken(actual: Tabular, table: Table) -> list[Finding]:
     """Return the mistake that the encoding declares and that gives all features of several coordinates; else []."""
-    encoding, keys = table.source.encoding, table.source.keys()
-    plan, changes = table.plan, list[Change]()
-    if isinstance(plan, Waves) and (plan.cross is not None or plan.axes) and not is_large(actual):
-        changes = [one for one in encoding.hook("mistakes")(keys) if one.keys] if encoding.declares("mistakes") else []
-    for change in changes:
-        given = {key: value for key, value in {**keys, **change.keys}.items() if value is not None}
-        try:
-            other = Table(Recipe.bind(encoding.name, **given), table.extent, table.request).as_type("float64")
-            pairs = matched_views(actual, other)
-            values = [[read_floats(view, 0, view.rows) for view in pair] for pair in pairs]
-        except PecliError:
-            continue
+    plan = table.plan
+    of_several = isinstance(plan, Waves) and (plan.cross is not None or bool(plan.axes)) and not is_large(actual)
+    for change, other in mistaken_recipes(table) if of_several else ():
+        pairs = matched_views(actual, other.as_type("float64"))
+        values = [[read_floats(view, 0, view.rows) for view in pair] for pair in pairs]
         most = MAX_ANGLE_GAP + max((EPSILON.get(left.dtype, 0.0) for left, _ in pairs), default=0.0)
         if pairs and all(
             have.shape == want.shape and np.abs(have - want).max(initial=0) < most for have, want in values

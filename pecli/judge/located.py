@@ -154,8 +154,8 @@ class ArrayPair:
         types = self.stored, real_type(self.expected.dtype)
         held = [effective_dtype(values, kind) for values, kind in zip(self.sample, types, strict=True)]
         error = min(max(EPSILON[kind] for kind in held), EPSILON["float32"])  # narrow phases are no rounding
-        positions = np.arange(count_of(self.actual)) * (self.actual.lead == 1)  # a bias has none
-        return np.asarray(2 * error * (MAX_SUM_ULP + positions) * self.scale)
+        rows, is_bias = np.arange(count_of(self.actual)), self.actual.lead > 1  # which has no positions
+        return np.asarray(2 * error * (MAX_SUM_ULP + 0 * rows if is_bias else MAX_ULP + rows) * self.scale)
 
     def expected_rows(self, rows: Integers) -> Floats:
         """Return expected rows, rounded to the stored type of the file's."""

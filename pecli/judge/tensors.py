@@ -20,6 +20,7 @@ from pecli.judge.kernels import (
     WORDS,
     AppliedRotation,
     Pairs,
+    Rotations,
     RotationSource,
     columns,
     kernels,
@@ -30,7 +31,7 @@ from pecli.judge.kernels import (
 from pecli.judge.kernels import TWICE as ROTATED_TWICE
 from pecli.judge.located import VAGUE, indices, located
 from pecli.judge.planes import Floats, Integers, effective_dtype
-from pecli.judge.turns import TWICE, Turns
+from pecli.judge.turns import TWICE, Turns, decay_differences
 from pecli.judge.waves import LOW_TYPES
 from pecli.numbers.dtypes import GRIDS
 from pecli.numbers.rounding import floats
@@ -123,12 +124,16 @@ class TwoTensors:
         found = [self.angles(axis, pairing, 0, self.rotary) for axis, pairing in product(self.axes, WORDS)]
         return [one for one in found if one is not None]
 
-    def angles(self, axis: int, pairing: str, first: int, rotary: int) -> Turns | None:
-        """Return the angles between some columns of both."""
+    def complex_pairs(self, axis: int, pairing: str, first: int, rotary: int) -> tuple[Rotations, Rotations]:
+        """Return the pairs of some columns of the expected tensor and of this one, (rows, vectors, pairs)."""
         a, b = (first + at for at in columns(rotary, pairing))
         made, want = (np.moveaxis(v, axis, 0).reshape(v.shape[axis], -1, self.width) for v in (self.y, self.right))
+        return want[..., a] + 1j * want[..., b], made[..., a] + 1j * made[..., b]
+
+    def angles(self, axis: int, pairing: str, first: int, rotary: int) -> Turns | None:
+        """Return the angles between some columns of both."""
         word = f"axis {axis}" * (self.y.ndim > 2)
-        return Turns.of(want[..., a] + 1j * want[..., b], made[..., a] + 1j * made[..., b], self.held, word)
+        return Turns.of(*self.complex_pairs(axis, pairing, first, rotary), self.held, word)
 
     @cached_property
     def turns(self) -> Turns | None:
@@ -186,6 +191,13 @@ def _other_end(both: TwoTensors) -> list[Finding]:
 def _angles(both: TwoTensors) -> list[Finding]:
     """Return the reason of the angles between both."""
     return _rotation(both.turns.words) if both.turns is not None else []
+
+
+def _decay(both: TwoTensors) -> list[Finding]:
+    """Return how the scales of positions differ, as xPos has them."""
+    ways = product(both.axes, WORDS) if both.turns is None else ()
+    each = (decay_differences(*both.complex_pairs(*way, 0, both.rotary), both.held) for way in ways)
+    return _rotation(next(filter(None, each), ""))
 
 
 def _heads_apart(both: TwoTensors) -> list[Finding]:
@@ -311,6 +323,7 @@ RULES: tuple[Callable[[TwoTensors], list[Finding]], ...] = (
     _last_columns,
     _other_end,
     _angles,
+    _decay,
     _across_heads,
     _heads_apart,
     _of_parts,

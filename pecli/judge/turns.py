@@ -54,6 +54,13 @@ REFLECTED = {
     "cos and sin are exchanged": math.pi / 2,
     "the cosine has the wrong sign": math.pi,
 }
+# Constants of xPos, and what is said of scales whose ratio is one of them or the square of one.
+XPOS_OFFSET, XPOS_BASE = 0.4, 512
+XPOS = {
+    1: "one has the scale of each position, as xPos has it, and the other has not",
+    2: "the scale of each position, as xPos has it, is inverted: queries are scaled as keys, or keys as queries",
+}
+STILL = "not rotated at all, or the expected one is rotated twice"
 TWICE = "it is the expected tensor, rotated once more: rotated twice, or the expected one not at all"
 
 
@@ -84,8 +91,7 @@ class Turns:
     @classmethod
     def of(cls, before: Rotations, after: Rotations, dtype: str, axis: str = "") -> Turns | None:
         """Return the angles between complex numbers (rows, vectors, pairs); None where no rotation relates them."""
-        lengths = (np.abs(before) ** 2).sum(axis=1)
-        z = (after * before.conj()).sum(axis=1) / np.where(lengths, lengths, 1.0)
+        z = _ratios(before, after)
         size, error = float(np.median(np.abs(z))), 4 * MAX_ANGLE[dtype]
         rest = np.abs(after - z[:, None] * before) ** 2
         if not size > 0 or rest.sum() > (MAX_REST if dtype in LOW_TYPES else MAX_REST**2) * (np.abs(after) ** 2).sum():
@@ -248,6 +254,30 @@ class Turns:
         return best if (off <= 4 * self.near + np.abs(best) * PHASE_ERROR).all() else None
 
 
+def _ratios(before: Rotations, after: Rotations) -> Rotations:
+    """Return the number (rows, pairs) that makes complex numbers (rows, vectors, pairs) nearly the other ones."""
+    lengths = (np.abs(before) ** 2).sum(axis=1)
+    return np.asarray((after * before.conj()).sum(axis=1) / np.where(lengths, lengths, 1.0))
+
+
+def decay_differences(before: Rotations, after: Rotations, dtype: str) -> str:
+    """Return how the scales of positions differ, as xPos has them, where complex numbers are rotated alike; else ""."""
+    z = _ratios(before, after)
+    rest, near = np.abs(after - z[:, None] * before) ** 2, MAX_ANGLE[dtype]
+    if len(z) < MIN_ROWS or rest.sum() > MAX_REST**2 * (np.abs(after) ** 2).sum() or not (z.real > 0).all():
+        return ""
+    if np.abs(np.angle(z)).max() > 4 * near:
+        return ""
+    logs, places = np.log(np.abs(z)), np.arange(len(z)) - (len(z) - 1) / 2
+    slopes = places @ logs / (places @ places)
+    pairs = z.shape[1]
+    decay = np.log((np.arange(pairs) / pairs + XPOS_OFFSET) / (1 + XPOS_OFFSET)) / XPOS_BASE
+    many = round(float(slopes @ decay / (decay @ decay)))
+    if np.abs(logs - logs.mean(axis=0) - np.outer(places, many * decay)).max() > 4 * near:
+        return ""
+    return XPOS.get(abs(many), "")
+
+
 def _axes_words(firsts: Sequence[int], shifts: Sequence[Integers], pairs: int) -> str:
     """Return at which positions sections of pairs are that begin at these, each row shifted by so much."""
     if 2 * firsts[1] == pairs and np.array_equal(shifts[0], -shifts[1]):
@@ -308,7 +338,7 @@ def _difference(have: dict[str, str], want: dict[str, str]) -> str:
 
 def _misused(w: Floats) -> Iterator[tuple[str, Floats]]:
     """Yield what may have been done to frequencies besides other parameters, and what it makes of them."""
-    yield "not rotated at all, or the expected one is rotated twice", 0 * w
+    yield STILL, 0 * w
     yield TWICE, 2 * w
     yield "the pairs take the frequencies in reverse order", w[::-1]
     yield from ((f"frequencies (inv_freq) were rounded to {kind}", rounded(w, kind)) for kind in LOW_TYPES)

@@ -221,3 +221,18 @@ def test_rows_that_a_grid_has_not_are_refused(options, says):
         Table.parse("sincos2d:dim=8,grid=4x4", **options)
     for word in says:
         assert word in str(error.value)
+
+
+def test_detr_with_alternating_pairs_is_the_table_of_loftr():
+    d, height, width = 24, 5, 7
+    w = np.exp(np.arange(0, d // 2, 2) * (-np.log(10000.0) / (d // 2)))[:, None, None]
+    y, x = np.indices((height, width)) + 1.0
+    expected = np.zeros((d, height, width))
+    expected[0::4], expected[1::4], expected[2::4], expected[3::4] = (
+        np.sin(x * w),
+        np.cos(x * w),
+        np.sin(y * w),
+        np.cos(y * w),
+    )
+    made = table(f"detr:dim={d},grid={height}x{width},convention=loftr")
+    assert np.abs(made.T.reshape(expected.shape) - expected).max() < 1e-13

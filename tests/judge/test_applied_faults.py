@@ -439,3 +439,32 @@ def test_what_turns_two_tensors_from_each_other_is_told(text):
 def test_heads_that_stand_side_by_side_are_told_apart(output, said):
     flat = [values[0].transpose(1, 0, 2).reshape(N, -1) for values in (output, kernel())]
     assert f"in heads of 64 columns, {said}" in pecli.compare({"q": flat[0]}, {"q": flat[1]}).findings[0].text
+
+
+@pytest.mark.parametrize(
+    ("power", "said"),
+    [
+        (2, "the scale of each position, as xPos has it, is inverted: queries are scaled as keys, or keys as queries"),
+        (1, "one has the scale of each position, as xPos has it, and the other has not"),
+    ],
+)
+def test_other_scales_of_positions_are_told(power, said):
+    scale = ((np.arange(0, D, 2) + 0.4 * D) / (1.4 * D)) ** ((P[:, None] - N // 2) / 512 * power)
+    found = pecli.compare({"k": (kernel() * np.tile(scale, 2)).astype("float32")}, {"k": kernel()})
+    assert found.findings[0].text == f"k: {said}"
+
+
+def test_a_tensor_that_the_file_holds_unrotated_as_well_was_not_rotated():
+    found = pecli.compare({"k": X, "k_rotated": X}, {"k": X, "k_rotated": kernel()})
+    assert found.findings[0].text == "k_rotated: not rotated at all (judged with base 10000)"
+    found = pecli.compare({"k_rotated": X}, {"k_rotated": kernel()})
+    assert "or the expected one is rotated twice" in found.findings[0].text
+
+
+def test_a_scale_of_xpos_that_is_not_counted_from_the_middle_is_told():
+    recipe = "xpos:dim=32,len=200"
+    cos, sin = (part(np.arange(200)[:, None] * rates(width=32)) for part in (np.cos, np.sin))
+    scale = ((np.arange(0, 32, 2) + 0.4 * 32) / (1.4 * 32)) ** (np.arange(200)[:, None] / 512)
+    table = {name: values.astype("float32") for name, values in (("cos", cos), ("sin", sin), ("scale", scale))}
+    said = "scale: 1 at position 0, not in the middle: half the length is not subtracted"
+    assert pecli.compare(table, recipe).findings[0].text == said

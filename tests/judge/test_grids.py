@@ -460,3 +460,12 @@ def test_axes_that_are_split_elsewhere_are_told(ask):
     answer.says(
         "different: columns 22 and 23 follow the height where the frame was expected, column 43 follows the width"
     )
+
+
+def test_loftr_without_brackets_is_told(ask):
+    y, x = np.indices((9, 12)) + 1.0
+    for name, w in (("right", 10000.0 ** (-np.arange(16) / 16)), ("wrong", np.exp(-2.0 * np.arange(16)))):
+        turns = np.stack([x * w[:, None, None], y * w[:, None, None]], axis=1).reshape(32, 9, 12)
+        np.save(f"{name}.npy", np.stack([np.sin(turns), np.cos(turns)], axis=1).reshape(64, 9, 12).astype("f4"))
+    ask("identify", "right.npy").says("detr:dim=64,grid=9x12,pairs=alternate", "the channels come before the grid")
+    ask("compare", "wrong.npy", "right.npy").ends(1).says("different: frequencies are e^(-2k)")

@@ -91,6 +91,12 @@ def test_another_bias_of_the_last_queries_is_told(queries):
     assert "added" not in said_of(scores + RNG.normal(size=scores.shape), scores)
 
 
+@pytest.mark.parametrize("width", [1, 3, 63])
+def test_embeddings_of_odd_widths_are_compared(width):
+    words = RNG.normal(size=(40, width))
+    assert said_of(words + RNG.uniform(-0.3, 0.3, words.shape), words)
+
+
 def test_embeddings_as_wide_as_they_are_long_are_no_scores():
     words = RNG.normal(size=(4, 64, 64))
     assert said_of(words + PE[1:65], words + PE[:64]).startswith("what was added: positions start at 1 where 0")

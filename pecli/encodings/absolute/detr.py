@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from functools import partial
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pecli.encodings.shared.deferred import Integers, np
 from pecli.encodings.shared.grids import Grid2, Lattice, per_side, sides
@@ -38,6 +39,7 @@ def detr(
     coordinate_scale: Annotated[Decimal | None, Param(ge=1e-9, le=1e9, when=("normalize", (True,)))] = None,
     center: Annotated[bool, Param(when=("normalize", (True,)))] = False,
     valid: Annotated[tuple[int, ...] | None, sides(metavar="HxW")] = None,
+    pairs: Literal["blocks", "alternate"] = "blocks",
 ) -> Waves:
     """Sines and cosines of row and column, counted from 1, the row first.
 
@@ -46,6 +48,7 @@ def detr(
     w_k = temperature^(-2k / (dim/2)), k = 0 .. dim/4 - 1
     y = row from 1, x = column from 1; normalised: y scale / (last y + 1e-6), scale 2 pi
     pe = [sin(y w_0), cos(y w_0), sin(y w_1) .. | sin(x w_0), cos(x w_0) ..]
+    pairs alternate: [sin(x w_0), cos(x w_0), sin(y w_0), cos(y w_0), sin(x w_1) ..]
 
     Parameters
     ----------
@@ -59,16 +62,19 @@ def detr(
         Take cell centres: subtract 0.5 before normalising.
     valid
         Rows and columns of the image within a padded grid, as its mask says (default: the grid).
+    pairs
+        All pairs of the row first (blocks), or axes alternating, the column first (LoFTR).
 
     Source
     ------
     Carion et al. 2020, arXiv:2005.12872, the authors' PositionEmbeddingSine
     Zhu et al. 2020, arXiv:2010.04159, center
     Liu et al. 2022, arXiv:2201.12329, temperature 20
+    Sun et al. 2021, arXiv:2104.00680, the authors' code: pairs alternate
 
     Used by
     -------
-    DETR, Deformable DETR, Conditional DETR, DAB-DETR, Grounding DINO, Mask2Former, Table Transformer
+    DETR, Deformable DETR, Conditional DETR, DAB-DETR, Grounding DINO, Mask2Former, Table Transformer, LoFTR
 
     Use it
     ------
@@ -91,8 +97,10 @@ def detr(
         frequencies = geometric(base, Fraction(1, quarter), quarter)
         if factor != 1:
             frequencies = tuple(CONTEXT.multiply(w, factor) for w in frequencies)
-        start, stop = side * 2 * quarter, (side + 1) * 2 * quarter
-        bands.append(Band(frequencies, slice(start, stop, 2), slice(start + 1, stop, 2), side, turning))
+        first, stop, step = (side * 2 * quarter, (side + 1) * 2 * quarter, 2)
+        if pairs == "alternate":
+            first, stop, step = 2 * (1 - side), dim, 4
+        bands.append(Band(frequencies, slice(first, stop, step), slice(first + 1, stop, step), side, turning))
         axes.append(_counted(lattice, side, inside, normalize, center))
     return Waves(dim, tuple(bands), axes=tuple(axes), rows=lattice.rows, domain=lattice.domain)
 
@@ -123,9 +131,17 @@ def _counted(lattice: Lattice, side: int, inside: tuple[int, ...], normalize: bo
 
 
 def mistakes(keys: Mapping[str, str]) -> Iterator[Change]:
-    """Yield exponents that are written without the floor division of the column's number."""
+    """Yield exponents without the floor division of the column's number, and with one of the whole constant."""
     from pecli.encodings.absolute.sinusoidal.identify import APART, by_column
 
     for times, own in ((1, "i"), (2, "2i")):
         text = f"{APART}: temperature^({own}/n) in column i of n of an axis, where 2 (i // 2)/n was expected"
         yield Change("exponent", text, waves=partial(by_column, times))
+    text = "frequencies are e^(-2k): the constant -ln(temperature) / d // 2 is rounded down to -1"
+    yield Change("exponent", text, waves=_rounded_down)
+
+
+def _rounded_down(waves: Waves) -> Waves:
+    """Return waves whose frequencies fall by e^2 from pair to pair, as in LoFTR's code, which lacked brackets."""
+    falling = tuple(CONTEXT.exp(Decimal(-2 * k)) for k in range(len(waves.bands[0].frequencies)))
+    return replace(waves, bands=tuple(band._replace(frequencies=falling) for band in waves.bands))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from fractions import Fraction
 from functools import cache
@@ -12,7 +13,7 @@ from pecli.encodings.shared.parameters import Base, HeadDim
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import FOR_DOUBLED, geometric, number_text
 from pecli.spec.declaration import Facts, Family, Param, encoding
-from pecli.spec.hooks import Effect
+from pecli.spec.hooks import Change, Effect
 from pecli.spec.plans import Companion, Waves, rotation
 
 EFFECT = Effect(factor="scale", opposed=True, note="queries are multiplied by the scale, keys divided by it")
@@ -24,7 +25,7 @@ EFFECT = Effect(factor="scale", opposed=True, note="queries are multiplied by th
     facts=Facts(relative="rotation", cost="n * dim + n * dim // 2"),
     example="xpos:dim=4,max-len=8",
     place=4,
-    hooks={"apply": lambda recipe: EFFECT},
+    hooks={"apply": lambda recipe: EFFECT, "mistakes": ":mistakes"},
 )
 def xpos(
     *,
@@ -90,3 +91,10 @@ def xpos(
         return powers().at(points.beyond(middle))
 
     return rotation(geometric(base, Fraction(2, dim), half), companions=(Companion("scale", half, scale),))
+
+
+def mistakes(keys: Mapping[str, str]) -> Iterator[Change]:
+    """Yield a scale whose centre is the first position."""
+    if keys["centre"] in ("floor", "ceil"):
+        text = "1 at position 0, not in the middle: half the length is not subtracted"
+        yield Change("parameter", text, {"centre": "0", "max-len": None})

@@ -151,13 +151,16 @@ def detr(axes: Axes) -> Iterator[Named]:
     quarter = axes.count // 2
     if not axes.absolute or axes.layout != "alternate" or axes.prefix or axes.suffix or axes.merge > 1:
         return
-    for sides in two_sides(axes):
-        by_side = axes.by_side(sides, {0: range(quarter), 1: range(quarter, 2 * quarter)})
+    blocks = {0: range(quarter), 1: range(quarter, 2 * quarter)}
+    alternate = {0: range(1, 2 * quarter, 2), 1: range(0, 2 * quarter, 2)}
+    for sides, (pairs, wanted) in product(two_sides(axes), (("", blocks), ("alternate", alternate))):
+        by_side = axes.by_side(sides, wanted)
         if not by_side:
             continue
-        keys = {"dim": str(axes.width), "grid": "x".join(map(str, sides))}
+        keys = {"dim": str(axes.width), "grid": "x".join(map(str, sides))} | ({"pairs": pairs} if pairs else {})
         ones = all(abs(axes.axes[a].origin - 1) < MAX_OFF for a in by_side.values())
-        exponents = {a: axes.axes[a].columns % quarter / quarter for a in by_side.values()}
+        places = {a: axes.axes[a].columns for a in by_side.values()}
+        exponents = {a: (at // 2 if pairs else at % quarter) / quarter for a, at in places.items()}
         whole = {a: 2 * np.pi / (sides[side] + 1e-6) for side, a in by_side.items()}
         plain: Coordinates = {}, dict.fromkeys(whole, 1.0), 0.0
         normal = {"normalize": "true", **({} if ones else {"center": "true"})}
