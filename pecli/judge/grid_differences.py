@@ -45,6 +45,13 @@ MIN_PART = 0.02
 MAX_PARTS = 4
 # Of a factor of coordinates: its relative error, that of a ratio unless the type's is larger, the ratio's largest side.
 MAX_FACTOR_GAP, MAX_RATIO_GAP, MAX_SIDE = 2.0**-14, 2.0**-20, 256
+# Factors of all coordinates that have a name, and what is said of them.
+UNITS = {
+    2 * np.pi: "every angle is 2 pi times the expected one",
+    0.5 / np.pi: "2 pi is missing: every angle is the expected one over 2 pi",
+    np.pi: "every angle is pi times the expected one",
+    1 / np.pi: "pi is missing: every angle is the expected one over pi",
+}
 # Layouts of doubled columns.
 PAIRINGS = {"half", "half-axis", "interleaved"}
 NAMES = {1: ("position",), 2: ("height", "width"), 3: ("frame", "height", "width")}
@@ -416,7 +423,7 @@ def _stream(have: Floats, want: Floats, axis: int, gap: float) -> Stream | None:
         factor, first = near_ratio(factor, gap), near_ratio(first, gap)
         fits = factor > 0 and (np.abs(have - factor * own - first) <= near * factor).all()
         return Stream(axis, factor, np.full(len(own), first / space)) if fits else moved
-    turns = next((turns for turns in (2 * np.pi, 0.5 / np.pi) if abs(factor / turns - 1) <= gap), 0.0)
+    turns = next((turns for turns in UNITS if abs(factor / turns - 1) <= gap), 0.0)
     return Stream(axis, turns or near_ratio(factor, gap), zeros)
 
 
@@ -487,10 +494,8 @@ def _factor_words(
     counted = normal or {"reference", "base-size"} & keys.keys()
     whole = [f"{cell:.0f}" if counted and abs(cell - round(cell)) < MAX_FACTOR_GAP * cell else "" for cell in cells]
     first = [pairs.frequencies[pairs.axis == a][0] for a in moving]
-    if set(factors) == {0.5 / np.pi}:
-        yield Finding("unit", "2 pi is missing: every angle is the expected one over 2 pi")
-    elif set(factors) == {2 * np.pi}:
-        yield Finding("unit", "every angle is 2 pi times the expected one")
+    if len(set(factors)) == 1 and factors[0] in UNITS:
+        yield Finding("unit", UNITS[factors[0]])
     elif len(set(factors)) == 1 != factors[0]:
         scale = f"a scale of {2 * factors[0]:.6g} pi where 2 pi was expected".replace(" 1 pi", " pi")
         more = [scale] if normal and "coordinate-scale" not in keys else []

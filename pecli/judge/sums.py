@@ -3,27 +3,39 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from itertools import product
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import permutations, product
 
 import numpy as np
 
 from pecli.judge.arrangement_differences import OTHER
 from pecli.judge.case import Case
+from pecli.judge.expected import mistaken_tables
 from pecli.judge.identify import identify
 from pecli.judge.located import VAGUE
 from pecli.judge.masks import MASK_GAP, Shown
-from pecli.judge.planes import Floats
-from pecli.judge.positions import parsed
+from pecli.judge.planes import EPSILON, Floats, Integers, effective_dtype
+from pecli.judge.positions import differing_texts, parsed
 from pecli.judge.rows import floats as read_floats
 from pecli.judge.transforms import MAX_FIRST_GAP
+from pecli.numbers.decimals import near
 from pecli.numbers.dtypes import GRIDS
 from pecli.spec.catalogue import CATALOGUE
+from pecli.spec.recipe import join_recipe
 from pecli.spec.tabular import InMemory
 from pecli.tables.comparison import Finding
 from pecli.tables.table import Table
 from pecli.tables.views import ArrayView
 
+# Roundings of two sums in their type, by which they may differ.
+SUM_ROUNDINGS = 4
+# First positions, besides 0, that embeddings may have.
+MAX_START = 32
+# Distances by which a pair of rules for the buckets of distances is told from any numbers.
+MIN_OVER = 8
+T5_DISTANCES, T5_BUCKETS = ("128", "64", "256"), 32
 # Values of embeddings to which positions may have been added.
 MAX_ADDED = 1 << 20
 # Positions of the first row that an embedding may have: rows for padding stand before it.
@@ -58,6 +70,52 @@ def added_positions(pairs: Sequence[tuple[ArrayView, ArrayView]]) -> Finding | N
     return None
 
 
+@dataclass(frozen=True)
+class Sums:
+    """Two arrays of sums, of embeddings (.., rows, width) or of scores (.., heads, queries, keys)."""
+
+    case: Case
+    y: Floats
+    x: Floats
+    error: float
+
+    @cached_property
+    def seen(self) -> Shown:
+        """Where the expected values are not masked."""
+        return np.isfinite(self.x) & (self.x > -MASK_GAP)
+
+    @cached_property
+    def added(self) -> Floats:
+        """What was added to one of them besides; 0 where both are masked."""
+        return np.where(self.y == self.x, 0.0, self.y - self.x)
+
+    @cached_property
+    def gap(self) -> float:
+        """By how much two sums differ by rounding."""
+        size = 1 + float(np.abs(self.y[self.seen]).max(initial=0))
+        return max(MAX_FIRST_GAP, SUM_ROUNDINGS * self.error) * size
+
+    @property
+    def is_fine(self) -> bool:
+        """Whether roundings are so small that any other positions are known by their values."""
+        return self.error <= EPSILON["float32"]
+
+    @cached_property
+    def is_alike(self) -> bool:
+        """Whether the same is added in all batches, of different embeddings or scores."""
+        each, own = self.added.reshape(-1, *self.added.shape[-2:]), self.x.reshape(-1, *self.x.shape[-2:])
+        if self.x.ndim == 4:
+            each, own = self.added, self.x
+        return len(own) > 1 and bool((own[1:] != own[:-1]).any() and np.ptp(each, axis=0).max() <= 2 * self.gap)
+
+    def cause(self, made: Floats, expected: Table, *, is_clean: bool = False) -> str:
+        """Return why positions differ from the expected ones; "" where only their place is known."""
+        findings = self.case.explained(_coarse(made), expected) if self.is_fine or is_clean else []
+        causes = [one.text for one in findings if one.kind not in ("rounding", "type")]
+        vague = {one.kind for one in findings} & {*VAGUE, *OTHER} - {"rounding"}
+        return "" if vague else "; ".join(causes)
+
+
 def other_positions_added(case: Case) -> list[Finding]:
     """Return how the positions differ that were added to the same embeddings or scores; [] where that is not known.
 
@@ -65,23 +123,28 @@ def other_positions_added(case: Case) -> list[Finding]:
     """
     if case.recipe is not None or not _may_be_sums(case.views):
         return []
-    shape = case.views[0][0].shape
-    y, x = (read_floats(view, 0, view.rows).reshape(shape) for view in case.views[0])
-    seen = np.isfinite(x) & (x > -MASK_GAP)
-    added = np.where(y == x, 0.0, y - x)  # of two masked pairs as well
-    if not np.isfinite(added).all():
+    left, right = case.views[0]
+    y, x = (read_floats(view, 0, view.rows).reshape(left.shape) for view in (left, right))
+    types = (effective_dtype(values, view.dtype) for values, view in ((y, left), (x, right)))
+    sums = Sums(case, y, x, max(EPSILON[kind] for kind in types))
+    if not np.isfinite(sums.added).all() or not np.abs(sums.added).max(initial=0) > sums.gap:
         return []
-    gap = MAX_FIRST_GAP * (1 + float(np.abs(y[seen]).max(initial=0)))
-    of_scores = (len(shape) == 4 and shape[-2] <= shape[-1]) or _is_square(shape)
-    bias = _other_bias(case, added, seen, gap) if of_scores else []
-    return bias or (_other_sinusoids(case, y, x, gap) if len(shape) < 4 else [])
+    of_scores = (y.ndim == 4 and y.shape[-2] <= y.shape[-1]) or _is_square(y.shape)
+    text = (_other_bias(sums) if of_scores else "") or (_other_sinusoids(sums) if y.ndim < 4 else "")
+    if text:
+        return [Finding("added", text)]
+    if not sums.is_alike:
+        return []
+    what = "another bias was" if of_scores else "other positions were"
+    return [Finding("added", f"{what} added: the difference is the same in each batch"), *case.places]
 
 
 def _may_be_sums(pairs: Sequence[tuple[ArrayView, ArrayView]]) -> bool:
     """Whether the values of one array may be sums."""
-    if len(pairs) != 1 or pairs[0][0].plain_shape != pairs[0][1].plain_shape or pairs[0][0].dtype not in GRIDS:
+    if len(pairs) != 1 or pairs[0][0].plain_shape != pairs[0][1].plain_shape:
         return False
-    return 1 < pairs[0][0].row_size <= MAX_ADDED // max(1, pairs[0][0].rows)
+    both, size = pairs[0], pairs[0][0].row_size
+    return {view.dtype for view in both} <= {*GRIDS} and 1 < size <= MAX_ADDED // max(1, both[0].rows)
 
 
 def _is_square(shape: Sequence[int]) -> bool:
@@ -94,10 +157,11 @@ def _coarse(values: Floats) -> InMemory:
     return InMemory({"array": values.astype("float16")})
 
 
-def _other_sinusoids(case: Case, y: Floats, x: Floats, gap: float) -> list[Finding]:
-    """Return how sinusoids differ that were added to embeddings (.., rows, width), or the embeddings themselves."""
-    rows, width = y.shape[-2:]
-    y, x, few, root = y.reshape(-1, rows, width), x.reshape(-1, rows, width), min(rows, FEW_ROWS), math.sqrt(width)
+def _other_sinusoids(sums: Sums) -> str:
+    """Return how sinusoids differ that were added to embeddings, or the embeddings themselves."""
+    rows, width = sums.y.shape[-2:]
+    y, x, gap = sums.y.reshape(-1, rows, width), sums.x.reshape(-1, rows, width), sums.gap
+    few, root = min(rows, FEW_ROWS), math.sqrt(width)
     for convention, start in product(CATALOGUE["sinusoidal"].presets[0].sets, STARTS):
         recipe = f"sinusoidal:dim={width}" + f",convention={convention}" * (convention != "paper")
         expected = parsed(f"{recipe},positions={start}:{start + rows},dtype=float64")
@@ -109,20 +173,43 @@ def _other_sinusoids(case: Case, y: Floats, x: Floats, gap: float) -> list[Findi
         scaled = _is_scaled(y[:, :few] - first, x[:, :few] - first, root, gap)
         if not is_near and not scaled:
             continue
-        right = expected.read(name)
+        right, text = expected.read(name), ""
         made = y - x + right
         if scaled and scaled == _is_scaled(y - right, x - right, root, gap):
             text = f"{scaled} before positions were added"
-        elif np.ptp(made, axis=0).max() <= gap:
-            cause = _cause(case, made[0], expected)
+        elif np.ptp(made, axis=0).max() <= 2 * gap:
+            ways = (_mistaken(expected, recipe, start), _other_conventions(expected, start))
+            known = (next((text for text, values in way if np.abs(made - values).max() <= gap), "") for way in ways)
+            cause = next(known) or sums.cause(made[0], expected) or next(known)
             text = f"what was added: {cause}" if cause else ""
-        else:
-            is_of_batch = len(y) <= rows and bool(np.abs(made - right[: len(y), None]).max() <= gap)
-            text = "the positions that were added are counted along axis 0: one for each batch" * is_of_batch
+        elif len(y) <= rows and np.abs(made - right[: len(y), None]).max() <= gap:
+            text = "the positions that were added are counted along axis 0: one for each batch"
         if text:
-            from_first = f" from position {start} on" * (start > 0)
-            return [Finding("added", f"{text} (judged with {recipe}{from_first})")]
-    return []
+            return f"{text} (judged with {recipe}{f' from position {start} on' * (start > 0)})"
+    return ""
+
+
+def _mistaken(expected: Table, recipe: str, start: int) -> Iterator[tuple[str, Floats]]:
+    """Yield other first positions than those of an expected table, and mistakes in it, with the values of each."""
+    name, rows = expected.arrays[0].name, expected.arrays[0].rows
+    later = Table.parse(f"{recipe},positions=0:{MAX_START + rows},dtype=float64").read(name)
+    for other in range(MAX_START + 1):
+        if other != start:
+            yield f"positions start at {other} where {start} was expected", later[other : other + rows]
+    yield from ((change.text, values) for change, values in mistaken_tables(expected))
+
+
+def _other_conventions(expected: Table, start: int) -> Iterator[tuple[str, Floats]]:
+    """Yield how the tables of other conventions differ from an expected one, and their values."""
+    name, rows, keys = expected.arrays[0].name, expected.arrays[0].rows, expected.source.keys()
+    for convention in CATALOGUE["sinusoidal"].presets[0].sets:
+        text = f"sinusoidal:dim={keys['dim']},convention={convention},positions={start}:{start + rows},dtype=float64"
+        table = parsed(text)
+        if table is not None and table.source != expected.source:
+            have = table.source.keys()
+            both = {key: (have.get(key, ""), keys.get(key, "")) for key in {**keys, **have}}
+            texts = [one.text for one in differing_texts(expected.source.encoding, both)]
+            yield ", and ".join(texts), table.read(name)
 
 
 def _is_scaled(y: Floats, x: Floats, root: float, gap: float) -> str:
@@ -133,44 +220,89 @@ def _is_scaled(y: Floats, x: Floats, root: float, gap: float) -> str:
     return f"the embeddings were not {both}" if np.abs(x - root * y).max(initial=0) <= root * gap else ""
 
 
-def _other_bias(case: Case, added: Floats, seen: Shown, gap: float) -> list[Finding]:
-    """Return how biases differ that were added to scores (.., heads, queries, keys), where a mask shows them."""
+def _other_bias(sums: Sums) -> str:
+    """Return how biases differ that were added to scores, where a mask shows them."""
+    added, seen, gap = sums.added, sums.seen, sums.gap
     heads, queries, side = added.shape[-3:]
     query = np.arange(side - queries, side)  # the last ones, behind those of a cache
-    distance = np.broadcast_to(np.arange(side) - query[:, None] + side - 1, added.shape)
-    at = np.arange(heads)[:, None, None] * (2 * side - 1) + distance
-    count, total = (np.bincount(at[seen], part, heads * (2 * side - 1)) for part in (None, added[seen]))
-    each = np.where(count > 0, total / np.maximum(count, 1), np.nan)
-    if np.abs(added - each[at])[seen].max(initial=0) > gap:
-        return _of_rows(added, seen, gap)
-    each = each.reshape(heads, -1)
-    if not np.abs(each[np.isfinite(each)]).max(initial=0) > gap:
-        return []
+    distance = np.arange(side) - query[:, None] + side - 1
+    each = _means(added, seen, distance, 2 * side - 1, gap)
+    if queries > 1 and _means(np.where(seen, sums.x, 0.0), seen, distance, 2 * side - 1, gap) is not None:
+        return ""  # of a bias, to which nothing was added
+    if each is None:
+        return _of_rows(added, seen, gap) or _of_windows(sums)
     if np.abs(each + each[:, ::-1]).max() <= gap:
-        return [Finding("added", "queries and keys are exchanged in the bias that was added: it is transposed")]
-    each = np.where(np.isnan(each), each[:, ::-1], each)  # of a causal mask
-    reach = int(np.isfinite(each[:, side - 1 :]).all(axis=0).cumprod().sum())
+        return "queries and keys are exchanged in the bias that was added: it is transposed"
+    by_side = np.where(np.isnan(each), each[:, ::-1], each)  # of a causal mask
+    reach = int(np.isfinite(by_side[:, side - 1 :]).all(axis=0).cumprod().sum())
+    far = np.abs(np.arange(2 * side - 1) - side + 1)
+    known = np.isfinite(each).all(axis=0)
+    slopes = (each[:, known] @ far[known] / max(1, far[known] @ far[known]))[:, None]
+    is_clean = bool(np.abs(each - slopes * far)[:, known].max(initial=0) <= gap)
+    if is_clean:
+        by_side = np.array([float(near(slope, gap / side)) for slope in slopes.ravel()])[:, None] * far
     recipe = f"alibi:heads={heads}"
-    expected = Table.parse(f"{recipe},len={reach},dtype=float64")
-    near = np.arange(reach) - np.arange(reach)[:, None] + side - 1
-    text = _cause(case, each[:, near] + expected.read(expected.arrays[0].name), expected) if reach > 1 else ""
+    expected = Table.parse(f"{recipe},len={max(reach, 2)},dtype=float64")
+    at = np.arange(max(reach, 2)) - np.arange(max(reach, 2))[:, None] + side - 1
+    made = by_side[:, at] + expected.read(expected.arrays[0].name)
+    text = sums.cause(made, expected, is_clean=is_clean) if reach > 1 else ""
     if text:
-        return [Finding("added", f"what was added: {text} (judged with {recipe})")]
-    if queries < MIN_QUERIES:
-        return []
-    return [Finding("added", "another bias was added: the difference depends on head and distance alone"), *case.places]
+        return f"what was added: {text} (judged with {recipe})"
+    if text := _other_buckets(each, side, gap):
+        return f"what was added: {text}"
+    is_told = bool(queries >= MIN_QUERIES)
+    return "another bias was added: the difference depends on head and distance alone" * is_told
 
 
-def _of_rows(added: Floats, seen: Shown, gap: float) -> list[Finding]:
-    """Return that the scores of each query differ by one number, which a softmax takes out; else []."""
+def _means(added: Floats, seen: Shown, groups: Integers, count: int, gap: float) -> Floats | None:
+    """Return what was added for each head and group of pairs (queries, keys); None where one has several numbers.
+
+    NaN stands for groups of which a mask shows nothing.
+    """
+    heads = added.shape[-3]
+    at = np.broadcast_to(np.arange(heads)[:, None, None] * count + groups, added.shape)
+    many, total = (np.bincount(at[seen], part, heads * count) for part in (None, added[seen]))
+    each = np.where(many > 0, total / np.maximum(many, 1), np.nan)
+    return each.reshape(heads, count) if np.abs(added - each[at])[seen].max(initial=0) <= gap else None
+
+
+def _of_rows(added: Floats, seen: Shown, gap: float) -> str:
+    """Return that the scores of each query differ by one number, which a softmax takes out; else ""."""
     low, high = (np.where(seen, added, end).max(axis=-1) for added, end in ((-added, -np.inf), (added, -np.inf)))
-    text = "the scores of each query differ by one number: equal after a softmax"
-    return [Finding("added", text)] if not (high + low > gap).any() else []
+    return "the scores of each query differ by one number: equal after a softmax" * (not (high + low > gap).any())
 
 
-def _cause(case: Case, made: Floats, expected: Table) -> str:
-    """Return why positions differ from the expected ones; "" where only their place is known."""
-    findings = case.explained(_coarse(made), expected)
-    causes = [one.text for one in findings if one.kind not in ("rounding", "type")]
-    vague = {one.kind for one in findings} & {*VAGUE, *OTHER} - {"rounding"}
-    return "" if vague else "; ".join(causes)
+def _of_windows(sums: Sums) -> str:
+    """Return how the bias of offsets between the patches of a square window differs; "" of others."""
+    n = sums.added.shape[-1]
+    side = math.isqrt(n)
+    if side * side != n or sums.added.shape[-2] != n or side < 2:
+        return ""
+    down, across = (place[:, None] - place + side - 1 for place in np.divmod(np.arange(n), side))
+    offset, count = down * (2 * side - 1) + across, (2 * side - 1) ** 2
+    each = _means(sums.added, sums.seen, offset, count, sums.gap)
+    own = np.where(sums.seen, sums.x, 0.0)
+    if each is None or _means(own, sums.seen, offset, count, sums.gap) is not None:
+        return ""
+    offsets = each.reshape(len(each), 2 * side - 1, -1)
+    if np.abs(offsets + offsets.swapaxes(1, 2)).max() <= sums.gap:
+        return "row and column offsets are exchanged in the bias that was added"
+    return f"another bias was added: the difference depends on head and offset in a window of {side} x {side} alone"
+
+
+def _other_buckets(each: Floats, side: int, gap: float) -> str:
+    """Return which rule for T5's buckets was taken for which, where trained numbers make these differences; else ""."""
+    known = np.isfinite(each).all(axis=0)
+    ways = list[tuple[dict[str, str], Integers]]()
+    for both_sides, most in product(("true", "false"), T5_DISTANCES):
+        keys = {"bidirectional": both_sides, "max-distance": most}
+        index = Table.parse(join_recipe("t5", {"len": str(side), "form": "index", **keys})).read("index")
+        ways.append((keys, np.concatenate([index[::-1, 0], index[0, 1:]])[known].astype(np.int64)))
+    for (have, one), (want, other) in permutations(ways, 2):
+        shares = np.eye(T5_BUCKETS)[one] - np.eye(T5_BUCKETS)[other]
+        solved = shares @ np.linalg.lstsq(shares, each[:, known].T)[0]
+        is_told = len(shares) - np.linalg.matrix_rank(shares) >= MIN_OVER
+        if is_told and np.abs(solved - each[:, known].T).max() <= gap:
+            both = {key: (have[key], want[key]) for key in have}
+            return ", and ".join(one.text for one in differing_texts(CATALOGUE["t5"], both)) + " (of T5's buckets)"
+    return ""

@@ -48,6 +48,8 @@ RELATIVE = {
 }
 # What is found of the expected tensor, and what that says of the file.
 FROM_FILE = {
+    r"values have the precision of (\w+): each is within its roundings of the expected one":
+        r"the expected values have the precision of \1: each is within its roundings of the file's",
     r"(\d+ columns(?:, the whole head,)?) were rotated, and (\d+) were expected":
         r"\2 columns were rotated, and \1 were expected",
     r"positions 1 to (\d+) repeat position 0, later positions have moved down by \1":
@@ -278,7 +280,7 @@ def _rounding(both: TwoTensors) -> list[Finding]:
     if not alike and all(one.wrong.any() for one in _applied(both)):
         return []
     if both.held != effective_dtype(both.right, both.wanted) and both.held in LOW_TYPES:
-        text = f"values were computed in {both.held}: each is within its roundings of the expected one"
+        text = f"values have the precision of {both.held}: each is within its roundings of the expected one"
         return [Finding("type", text)]
     return [harmless(f"{both.held} rounding, if both were rotated", float(np.abs(both.y - both.right).max()), 0)]
 

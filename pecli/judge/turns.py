@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
+from itertools import pairwise, permutations, product
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from pecli.judge.waves import LOW_TYPES
 from pecli.numbers.decimals import near as shortest_near
 from pecli.spec.catalogue import CATALOGUE
 from pecli.spec.measured import PUBLISHED_BASES, Pairs
+from pecli.spec.plans import Waves
 from pecli.spec.recipe import join_recipe
 from pecli.tables.table import Table
 
@@ -46,6 +47,8 @@ MAX_SURE_COST = 2.5
 MAX_SHIFT, SHOWN_ROWS, SHOWN_PAIRS = 1 << 13, 4, 16
 # Sections of pairs that have positions of their own, fewest pairs in them, and the error of slow ones, of the largest.
 MAX_SECTIONS, MIN_SECTION, SECTION_ERROR = 4, 3, 0.02
+# Shares of the pairs that Qwen2-VL and Qwen3-VL give to time, row and column; columns of a grid that are looked for.
+MROPE_SECTIONS, MAX_GRID = ((1 / 4, 3 / 8, 3 / 8), (3 / 8, 5 / 16, 5 / 16)), 64
 # Packed documents whose first positions are listed.
 MAX_DOCUMENTS = 16
 # Rotations the other way, by the angle between them and the expected ones at position 0.
@@ -114,8 +117,9 @@ class Turns:
         rest = np.angle(left * left.mean(axis=0).conj())
         middle = places - places.mean()
         slope = (middle * rest).sum(axis=0) / (middle**2).sum()
-        off = float(np.abs(rest - rest.mean(axis=0) - middle * slope).max())
-        return (step + slope, max(STEP_ERROR, 8 * off / len(self.z))) if off <= 12 * self.near else None
+        off = rest - rest.mean(axis=0) - middle * slope
+        error = 8 * float(off.std(axis=0).max()) * math.sqrt(12 / len(self.z) ** 3)  # of a slope through that noise
+        return (step + slope, max(STEP_ERROR, error)) if np.abs(off).max() <= 12 * self.near else None
 
     @cached_property
     def are_small(self) -> bool:
@@ -189,8 +193,32 @@ class Turns:
             firsts = self._sections(w)
             parts = [slice(*both) for both in pairwise((*firsts, pairs))]
             shifts = [shift for part in parts if (shift := self._shifts(w[part], self.z[:, part])) is not None]
-            if 1 < len(parts) == len(shifts):
-                return f"{_axes_words(firsts, shifts, pairs)} (judged with base {base})"
+            text = _axes_words(firsts, shifts, pairs) if 1 < len(parts) == len(shifts) else self._section_order(w)
+            if text:
+                return f"{text} (judged with base {base})"
+        return ""
+
+    def _section_order(self, w: Floats) -> str:
+        """Return that mRoPE's sections are chunked where interleaved ones were expected, or the other way round."""
+        for shares in MROPE_SECTIONS:
+            sizes = [round(share * len(w)) for share in shares]
+            if sum(sizes) != len(w):
+                continue
+            streams = [_streams(sizes, order) for order in ("chunked", "interleaved")]
+            found = dict[tuple[int, int], Integers]()
+            for both in product(range(3), range(3)):
+                which = (streams[0] == both[0]) & (streams[1] == both[1])
+                shift = self._shifts(w[which], self.z[:, which]) if which.any() else None
+                if which.any() and (shift is None or (both[0] == both[1] and shift.any())):
+                    break
+                if shift is not None:
+                    found[both] = shift
+            else:
+                alike = all(np.array_equal(one, -found[b, a]) for (a, b), one in found.items() if (b, a) in found)
+                if alike and any(one.any() for one in found.values()):
+                    late = sum(int(one.sum()) for (a, b), one in found.items() if a > b == 0)  # behind the image's time
+                    ways = ("chunked", "interleaved") if late >= 0 else ("interleaved", "chunked")
+                    return "the sections are {} where {} ones were expected".format(*ways)
         return ""
 
     def _sections(self, w: Floats) -> list[int]:
@@ -280,8 +308,17 @@ def decay_differences(before: Rotations, after: Rotations, dtype: str) -> str:
 
 def _axes_words(firsts: Sequence[int], shifts: Sequence[Integers], pairs: int) -> str:
     """Return at which positions sections of pairs are that begin at these, each row shifted by so much."""
-    if 2 * firsts[1] == pairs and np.array_equal(shifts[0], -shifts[1]):
-        return "rows and columns are exchanged: each half of the pairs is at the positions of the other one"
+    if len(shifts) == 2 == pairs / firsts[1]:
+        if np.array_equal(shifts[0], -shifts[1]):
+            return "rows and columns are exchanged: each half of the pairs is at the positions of the other one"
+        if text := _grid_words(shifts):
+            return text
+    moved = [k for k, shift in enumerate(shifts) if shift.any()]
+    if not moved:
+        return ""
+    if len(moved) == 2 < len(shifts) and np.array_equal(shifts[moved[0]], -shifts[moved[1]]):
+        one, other = (f"from {firsts[k]} on" for k in moved)
+        return f"the pairs {one} are at the positions of those {other}, and these at theirs: rows for columns"
     sections = f"sections of pairs, from {', '.join(map(str, firsts[:-1]))} and {firsts[-1]} on,"
     for sign, text in (
         (-1, "all pairs are at the token's position where {} were expected at their own, as of mRoPE"),
@@ -290,7 +327,27 @@ def _axes_words(firsts: Sequence[int], shifts: Sequence[Integers], pairs: int) -
         steps = np.diff(np.arange(len(shifts[0])) + sign * shifts[0])
         if (steps >= 0).all() and not steps.all():  # the time of an image is one
             return text.format(sections)
-    return f"{sections} are at other positions, each at its own"
+    other = numbered("section", np.array(moved))
+    return f"of the {sections} {other} {'is' if len(moved) == 1 else 'are'} at other positions, each at its own"
+
+
+def _grid_words(shifts: Sequence[Integers]) -> str:
+    """Return which width a grid has whose rows and columns are shifted by so much, and which was expected; else ""."""
+    places = np.arange(len(shifts[0]))
+    for have, want in permutations(range(2, min(len(places), MAX_GRID) + 1), 2):
+        across, down = (part(places, have) - part(places, want) for part in (np.remainder, np.floor_divide))
+        if any(np.array_equal(both, shifts) for both in ((across, down), (down, across))):
+            return f"the grid is counted as {have} columns wide where {want} was expected"
+    return ""
+
+
+def _streams(sizes: Sequence[int], order: str) -> Integers:
+    """Return which of mRoPE's positions (time, row, column) each pair has."""
+    recipe = f"mrope:dim={2 * sum(sizes)},sections={'+'.join(map(str, sizes))},section-order={order},sequence=1x2x2"
+    plan, found = Table.parse(recipe).plan, np.zeros(sum(sizes), np.int64)
+    for band in plan.bands if isinstance(plan, Waves) else ():
+        found[band.cos] = band.axis
+    return found
 
 
 def _whole(angles: Floats) -> Floats:
@@ -314,14 +371,15 @@ def _parameters(step: Floats, most: float) -> str:
     for is_whole in (True, False):  # slow pairs may be too slow to be measured
         for base, w in _published(len(step)):
             for sign in (1, -1):
-                other = np.maximum(w + sign * step, 0.0)
+                other = np.maximum(w + sign * step, most / 2)
                 errors = np.where((most <= MAX_STEP_ERROR * other) | is_whole, most, np.inf)
-                pairs = Pairs(other, errors, other == 0, magnitude=math.nan)
+                pairs = Pairs(other, errors, np.zeros(len(w), bool), magnitude=math.nan)
                 for named in rule(pairs) if (w + sign * step > -most).all() else ():
                     have, want = {"dim": str(dim), **named.keys}, {"dim": str(dim), "base": base}
                     text = _difference(*((have, want) if sign > 0 else (want, have)))
                     if named.step != 1:
-                        text = f"positions advance by {float(named.step):g} where 1 was expected" * (sign > 0)
+                        advance = f"positions advance by {float(named.step):g} where 1 was expected" * (sign > 0)
+                        text = advance if not text else ""
                     if text and (named.fitted <= MAX_SURE_COST or "scaling" not in named.keys):
                         by = f" (judged with base {base})" * ("base" not in text)
                         found.append((named.fitted, text + by))

@@ -350,6 +350,9 @@ SEQUENCE = np.concatenate([np.arange(6) + np.zeros((3, 1), int), IMAGE, np.arang
 OWN = SEQUENCE[np.repeat(np.arange(3), [8, 12, 12])].T  # a position for each row and pair
 GRID = np.stack(np.divmod(np.arange(N), 16))
 CELLS = GRID[np.repeat([0, 1], 16)].T
+STREAM = np.array([1 if k % 3 == 1 else 2 if k % 3 == 2 else 0 for k in range(32)])  # of 8, 12 and 12 pairs
+IN_TURN = SEQUENCE[STREAM].T
+TENS = np.stack(np.divmod(np.arange(N), 10))[np.repeat([0, 1], 16)].T
 SECTIONS = {  # what two tensors show of pairs with positions of their own
     "all pairs are at the token's position where sections of pairs, from 0, 8 and 20 on, were expected at their own":
         (P[:, None] * WIDE, OWN * WIDE),
@@ -357,6 +360,12 @@ SECTIONS = {  # what two tensors show of pairs with positions of their own
         (OWN * WIDE, P[:, None] * WIDE),
     "rows and columns are exchanged: each half of the pairs is at the positions of the other one":
         (CELLS[:, ::-1] * np.tile(rates(width=32), 2), CELLS * np.tile(rates(width=32), 2)),
+    "the pairs from 8 on are at the positions of those from 20 on, and these at theirs: rows for columns":
+        (OWN[:, np.r_[:8, 20:32, 8:20]] * WIDE, OWN * WIDE),
+    "the sections are chunked where interleaved ones were expected": (OWN * WIDE, IN_TURN * WIDE),
+    "the sections are interleaved where chunked ones were expected": (IN_TURN * WIDE, OWN * WIDE),
+    "the grid is counted as 10 columns wide where 16 was expected":
+        (TENS * np.tile(rates(width=32), 2), CELLS * np.tile(rates(width=32), 2)),
     "positions run on at indices 40 and 100 where they should begin again, as of packed documents":
         (P[:, None] * rates(), np.r_[:40, :60, :60][:, None] * rates()),
     "positions begin again at indices 40 and 100 where they should run on":
@@ -368,6 +377,12 @@ SECTIONS = {  # what two tensors show of pairs with positions of their own
 def test_positions_of_sections_and_documents_are_told(text):
     output, expected = (rotated_by(X, np.cos(angles), np.sin(angles)).astype("float32") for angles in SECTIONS[text])
     assert pecli.compare({"q": output}, {"q": expected}).findings[0].text.removeprefix("q: ").startswith(text)
+
+
+def test_two_parameters_are_told_in_bfloat16():
+    have, want = (bfloat16(kernel(w=w)) for w in (rates(), rates(1e6) / 8))
+    found = pecli.compare({"q": have}, {"q": want}).findings[0].text
+    assert found == "q: plain base 10000 where base 1000000 with linear scaling (factor 8) was expected"
 
 
 def test_vectors_that_were_reshaped_before_the_rotation_are_told():

@@ -795,3 +795,12 @@ def test_a_bias_in_bfloat16_is_not_harmless_far_away(ask):
     np.save("bias.npy", bf16(bf16(slopes)[:, None, None] * bf16(positions)[None, None]))
     said = ask("compare", "bias.npy", "alibi:heads=16,convention=bloom").ends(1).never("harmless")
     said.says("bfloat16 values where float32 was expected", "which a softmax shows")
+
+
+def test_a_missing_pi_at_given_points_is_told(ask):
+    points = np.random.default_rng(0).uniform(-1, 1, (64, 3))
+    np.save("points.npy", points)
+    turns = points[:, None] * 2.0 ** np.arange(6)[:, None]
+    np.save("t.npy", np.concatenate([np.sin(turns), np.cos(turns)], axis=2).reshape(64, 36).astype("float32"))
+    answer = ask("compare", "t.npy", "nerf:bands=6,order=by-frequency,coordinates=given,point-axes=3,points=points.npy")
+    answer.ends(1).says("different: pi is missing: every angle is the expected one over pi")

@@ -82,7 +82,7 @@ def test_a_rotation_in_bfloat16_is_told(ask):
     np.save("have.npy", np.concatenate(made, -1).astype("f4"))
     exact = [x * np.cos(angle) - y * np.sin(angle), y * np.cos(angle) + x * np.sin(angle)]
     np.save("want.npy", np.concatenate(exact, -1).astype("f4"))
-    ask("compare", "have.npy", "want.npy").ends(1).says("values were computed in bfloat16")
+    ask("compare", "have.npy", "want.npy").ends(1).says("values have the precision of bfloat16")
 
 
 def narrow(values):

@@ -44,6 +44,23 @@ def test_embeddings_that_were_not_scaled_before_the_sum_are_told():
     assert said_of(plain, scaled) == f"the embeddings were not {text}"
 
 
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_positions_and_scales_are_told_in_narrow_types_and_of_printed_values(dtype):
+    words = RNG.normal(size=(2, 40, 64))
+    text = "the embeddings were not multiplied by 8 (the square root of the width)"
+    assert said_of(words + PE[:40], 8 * words + PE[:40], dtype).startswith(text)
+    doubled = np.arange(40)[:, None] * 10000.0 ** (-np.arange(0, 128, 4) / 64)
+    doubled = np.stack([np.sin(doubled), np.cos(doubled)], axis=2).reshape(40, 64)
+    have, want = ((words + table).round(6) for table in (doubled, PE[:40]))
+    assert said_of(have, want, dtype).startswith("what was added: exponent 4i/d where 2i/d was expected")
+
+
+def test_another_table_that_is_added_to_every_batch_is_told():
+    words, table = RNG.normal(size=(3, 50, 32)), RNG.normal(size=(51, 32))
+    text = "other positions were added: the difference is the same in each batch"
+    assert said_of(words + table[:50], words + table[1:]) == text
+
+
 def test_numbers_that_are_no_positions_are_not_called_so():
     for change in (0.3 * RNG.uniform(-1, 1, WORDS.shape), 0.4, np.where(np.arange(64) < 8, 0.2, 0)):
         assert "added: " not in said_of(WORDS + PE[:100] + change, WORDS + PE[:100])
@@ -113,6 +130,35 @@ def test_slopes_of_an_odd_number_of_heads_are_told_in_scores():
 def test_a_bias_whose_queries_and_keys_are_exchanged_is_told():
     have, want = SCORES + BUCKETS.swapaxes(1, 2), SCORES + BUCKETS
     assert said_of(have, want) == "queries and keys are exchanged in the bias that was added: it is transposed"
+
+
+def test_scaled_slopes_are_told_in_float16():
+    have, want = SCORES - SLOPES / 8 * FAR, SCORES - SLOPES * FAR
+    assert said_of(have, want, "float16").startswith("what was added: all values are 0.125 (1/sqrt(64)) times")
+
+
+def test_exchanged_offsets_of_windows_are_told():
+    down, across = (place[:, None] - place + 4 for place in np.divmod(np.arange(25), 5))
+    table, scores = RNG.normal(size=(4, 9, 9)), RNG.normal(size=(3, 4, 25, 25))
+    text = "row and column offsets are exchanged in the bias that was added"
+    assert said_of(scores + table[:, across, down], scores + table[:, down, across]) == text
+    text = "another bias was added: the difference depends on head and offset in a window of 5 x 5 alone"
+    assert said_of(scores + table[:, down, across], scores) == text
+    assert "was added" not in said_of(table[:, down, across], table[:, across, down])  # a bias is no sum
+
+
+def test_other_buckets_of_t5_are_told():
+    n, weights = 80, RNG.normal(size=(6, 32))
+    size = np.arange(n)
+
+    def bucket(exact, most):
+        far = exact + np.log(np.maximum(size, 1) / exact) / np.log(128 / exact) * (most - exact)
+        return np.where(size < exact, size, np.minimum(far.astype(int), most - 1))
+
+    query, key = np.indices((n, n))
+    scores, hidden = RNG.normal(size=(1, 6, n, n)), np.where(key > query, -np.inf, 0)
+    have, want = (scores + weights[:, part[np.abs(query - key)]] + hidden for part in (bucket(8, 16), bucket(16, 32)))
+    assert said_of(have, want) == "what was added: bidirectional where causal was expected (of T5's buckets)"
 
 
 def test_roundings_of_scores_beside_another_number_of_masked_pairs_are_harmless(ask):
