@@ -106,7 +106,10 @@ class Sums:
         each, own = self.added.reshape(-1, *self.added.shape[-2:]), self.x.reshape(-1, *self.x.shape[-2:])
         if self.x.ndim == 4:
             each, own = self.added, self.x
-        return len(own) > 1 and bool((own[1:] != own[:-1]).any() and np.ptp(each, axis=0).max() <= 2 * self.gap)
+        by_row = np.ptp(each, axis=-2).max() > 2 * self.gap  # else one vector was added to all
+        return len(own) > 1 and bool(
+            by_row and (own[1:] != own[:-1]).any() and np.ptp(each, axis=0).max() <= 2 * self.gap
+        )
 
     def cause(self, made: Floats, expected: Table, *, is_clean: bool = False) -> str:
         """Return why positions differ from the expected ones; "" where only their place is known."""
@@ -135,8 +138,8 @@ def other_positions_added(case: Case) -> list[Finding]:
         return [Finding("added", text)]
     if not sums.is_alike:
         return []
-    what = "another bias was" if of_scores else "other positions were"
-    return [Finding("added", f"{what} added: the difference is the same in each batch"), *case.places]
+    what = "of another bias that was" if of_scores else "of other positions that were"
+    return [Finding("added", f"the difference is the same in each batch, as {what} added"), *case.places]
 
 
 def _may_be_sums(pairs: Sequence[tuple[ArrayView, ArrayView]]) -> bool:

@@ -10,8 +10,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from itertools import pairwise, permutations, product
+from functools import cache, cached_property
+from itertools import pairwise, permutations
 
 import numpy as np
 
@@ -189,10 +189,13 @@ class Turns:
         pairs = self.z.shape[1]
         layouts = [*_published(pairs)]
         layouts += [(base, np.tile(w, 2)) for base, w in _published(pairs // 2)] if pairs % 2 == 0 else []
-        for base, w in layouts if self.is_exact and self.near < MAX_ANGLE["bfloat16"] else ():
+        may_be_seen = self.is_exact and not self.are_small and self.near < MAX_ANGLE["bfloat16"]
+        for base, w in layouts if may_be_seen else ():
             firsts = self._sections(w)
             parts = [slice(*both) for both in pairwise((*firsts, pairs))]
-            shifts = [shift for part in parts if (shift := self._shifts(w[part], self.z[:, part])) is not None]
+            shifts = [
+                shift for part in parts if (shift := self._shifts(w[part], self.z[:, part], len(self.z))) is not None
+            ]
             text = _axes_words(firsts, shifts, pairs) if 1 < len(parts) == len(shifts) else self._section_order(w)
             if text:
                 return f"{text} (judged with base {base})"
@@ -204,19 +207,20 @@ class Turns:
             sizes = [round(share * len(w)) for share in shares]
             if sum(sizes) != len(w):
                 continue
-            streams = [_streams(sizes, order) for order in ("chunked", "interleaved")]
+            one, other = (_streams(tuple(sizes), order) for order in ("chunked", "interleaved"))
+            if np.abs(np.angle(self.z[:, one == other])).max(initial=0) > 4 * self.near:
+                continue
             found = dict[tuple[int, int], Integers]()
-            for both in product(range(3), range(3)):
-                which = (streams[0] == both[0]) & (streams[1] == both[1])
-                shift = self._shifts(w[which], self.z[:, which]) if which.any() else None
-                if which.any() and (shift is None or (both[0] == both[1] and shift.any())):
+            for a, b in permutations(range(3), 2):
+                which = (one == a) & (other == b)
+                shift = self._shifts(w[which], self.z[:, which], len(self.z)) if which.any() else np.zeros(0, np.int64)
+                if shift is None:
                     break
-                if shift is not None:
-                    found[both] = shift
+                found[a, b] = shift
             else:
-                alike = all(np.array_equal(one, -found[b, a]) for (a, b), one in found.items() if (b, a) in found)
-                if alike and any(one.any() for one in found.values()):
-                    late = sum(int(one.sum()) for (a, b), one in found.items() if a > b == 0)  # behind the image's time
+                both = [(shift, found[b, a]) for (a, b), shift in found.items() if len(shift) and len(found[b, a])]
+                if all(np.array_equal(shift, -back) for shift, back in both) and any(s.any() for s in found.values()):
+                    late = int(found[1, 0].sum() + found[2, 0].sum())  # rows and columns are behind the image's time
                     ways = ("chunked", "interleaved") if late >= 0 else ("interleaved", "chunked")
                     return "the sections are {} where {} ones were expected".format(*ways)
         return ""
@@ -273,9 +277,9 @@ class Turns:
         few = ", ".join(map(str, found[:8].tolist()))
         return text or f"positions are, from the first one on, {few}, .. where 0, 1, 2 and so on were expected"
 
-    def _shifts(self, w: Floats, z: Rotations) -> Integers | None:
+    def _shifts(self, w: Floats, z: Rotations, most: int = MAX_SHIFT) -> Integers | None:
         """Return how many positions lie between both rotations of each row; None where that is no whole number."""
-        tried = np.arange(-MAX_SHIFT, MAX_SHIFT + 1)
+        tried = np.arange(-most, most + 1)
         few = np.unique(np.linspace(0, len(w) - 1, min(len(w), SHOWN_PAIRS)).astype(int))
         best = tried[(np.exp(-1j * tried[:, None] * w[few]) @ z[:, few].T).real.argmax(axis=0)]
         off = np.abs(np.angle(z * np.exp(-1j * best[:, None] * w))).max(axis=1)
@@ -341,7 +345,8 @@ def _grid_words(shifts: Sequence[Integers]) -> str:
     return ""
 
 
-def _streams(sizes: Sequence[int], order: str) -> Integers:
+@cache
+def _streams(sizes: tuple[int, ...], order: str) -> Integers:
     """Return which of mRoPE's positions (time, row, column) each pair has."""
     recipe = f"mrope:dim={2 * sum(sizes)},sections={'+'.join(map(str, sizes))},section-order={order},sequence=1x2x2"
     plan, found = Table.parse(recipe).plan, np.zeros(sum(sizes), np.int64)

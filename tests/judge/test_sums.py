@@ -57,8 +57,9 @@ def test_positions_and_scales_are_told_in_narrow_types_and_of_printed_values(dty
 
 def test_another_table_that_is_added_to_every_batch_is_told():
     words, table = RNG.normal(size=(3, 50, 32)), RNG.normal(size=(51, 32))
-    text = "other positions were added: the difference is the same in each batch"
+    text = "the difference is the same in each batch, as of other positions that were added"
     assert said_of(words + table[:50], words + table[1:]) == text
+    assert "positions" not in said_of(words + table[0], words)
 
 
 def test_numbers_that_are_no_positions_are_not_called_so():
