@@ -56,6 +56,8 @@ BLOCK_VALUES = 1 << 20  # values rotated at once
 MAX_LENGTH_ERROR, MIN_OTHER_LENGTHS = 0.01, 0.5
 # Relative error of a measured factor, in each type of the outputs.
 MAX_FACTOR_ERROR = {"float64": 2.0**-20, "float32": 2.0**-16, "float16": 2.0**-8, "bfloat16": 2.0**-6}
+# Widths of heads, the commonest first.
+HEAD_WIDTHS = (128, 64, 256, 96, 80, 192, 112, 48, 32, 16)
 # Values of a tensor that is looked at without a recipe.
 MAX_VALUES = 1 << 22
 # Arrays of a file that are looked at for what was rotated, and the least turn, which is not of rounding.

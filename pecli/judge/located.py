@@ -846,23 +846,25 @@ def _other_axes(differing: list[ArrayPair]) -> Changes:
     if not same or size != math.prod(own) or size > MAX_EXCHANGED or len(shape) > 4:
         return
     for axes in permutations(plain):
-        order = f"({', '.join(map(str, axes))})"
+        order, moved = f"({', '.join(map(str, axes))})", tuple(shape[axis] for axis in axes)
         if axes == plain and own == shape:
             continue
         if axes == plain:
             text = f"reshaped: {shape} is expected, the values are in the same order"
-        elif own == tuple(shape[axis] for axis in axes):
+        elif own == moved:
             last = "the last two axes are exchanged: " * (axes[:-2] == plain[:-2])
             text = "transposed" if len(shape) == 2 else f"{last}the axes are in the order {order}"
             if all(len(np.unique(pair.sample[1])) == 2 for pair in differing):
                 text += ", or the mask is on the other side of the diagonal"
-        elif {*accumulate((shape[a] for a in axes), operator.mul)} <= {1, *accumulate(own, operator.mul)}:
+        elif {*accumulate(moved, operator.mul)} <= {1, *accumulate(own, operator.mul)}:
             text = f"transposed: shape {own} where {shape} was expected"
+        elif len(own) < len(shape) and {*accumulate(own, operator.mul)} <= {*accumulate(moved, operator.mul)}:
+            text = f"the axes are in the order {order}, some of them in one: shape {own} where {shape} was expected"
         else:
             stand = f": the expected values stand in the order of the axes {order}" if len(shape) > 2 else ""
             text = f"reshaped instead of transposed{stand}"
-        moved = (_whole(p.expected).reshape(*shape, -1).transpose(*axes, len(axes)) for p in differing)
-        yield _of_values("axes", text, differing, moved)
+        whole = (_whole(p.expected).reshape(*shape, -1).transpose(*axes, len(axes)) for p in differing)
+        yield _of_values("axes", text, differing, whole)
     if own == shape and count_of(differing[0].actual) > 2:  # the first row may be a class token's
         whole = (_whole(pair.expected) for pair in differing)
         behind = (np.append(values[0], values[1:].T) for values in whole)

@@ -71,8 +71,8 @@ def _hidden_otherwise(actual: Tabular, expected: Tabular) -> list[Finding]:
         return []
     (have,), (want,) = map(_hidden, both)
     y, x = (floats(table.read(table.arrays[0].name), table.arrays[0].dtype) for table in both)
-    seen = ~(have | want)
-    if (have == want).all() or not np.allclose(y[seen], x[seen], MAX_SEEN_GAP, MAX_SEEN_GAP):
+    seen, gap = ~(have | want), MAX_SEEN_GAP + max(GRIDS[table.arrays[0].dtype].rounding for table in both)
+    if (have == want).all() or not np.allclose(y[seen], x[seen], gap, gap):
         return []
     texts = []
     for hidden in (have, want):

@@ -14,6 +14,7 @@ from pecli.judge.arrangement_differences import OTHER
 from pecli.judge.case import Case
 from pecli.judge.expected import mistaken_tables
 from pecli.judge.identify import identify
+from pecli.judge.kernels import HEAD_WIDTHS
 from pecli.judge.located import VAGUE
 from pecli.judge.masks import MASK_GAP, Shown
 from pecli.judge.planes import EPSILON, Floats, Integers, effective_dtype
@@ -233,7 +234,7 @@ def _other_bias(sums: Sums) -> str:
     if queries > 1 and _means(np.where(seen, sums.x, 0.0), seen, distance, 2 * side - 1, gap) is not None:
         return ""  # of a bias, to which nothing was added
     if each is None:
-        return _of_rows(added, seen, gap) or _of_windows(sums)
+        return _of_rows(added, seen, gap) or _of_windows(sums) or _scaled_products(sums, distance)
     if np.abs(each + each[:, ::-1]).max() <= gap:
         return "queries and keys are exchanged in the bias that was added: it is transposed"
     by_side = np.where(np.isnan(each), each[:, ::-1], each)  # of a causal mask
@@ -273,6 +274,20 @@ def _of_rows(added: Floats, seen: Shown, gap: float) -> str:
     """Return that the scores of each query differ by one number, which a softmax takes out; else ""."""
     low, high = (np.where(seen, added, end).max(axis=-1) for added, end in ((-added, -np.inf), (added, -np.inf)))
     return "the scores of each query differ by one number: equal after a softmax" * (not (high + low > gap).any())
+
+
+def _scaled_products(sums: Sums, distance: Integers) -> str:
+    """Return that products were divided by the root of the head's width, or were not, before a bias was added."""
+    y, x = (np.where(sums.seen, values, 0.0) for values in (sums.y, sums.x))
+    for root in map(math.sqrt, HEAD_WIDTHS):
+        by = f"by {root:.6g} (the square root of the head's width)"
+        for have, want, text in (
+            (y, x, f"are divided {by} where the expected ones are not"),
+            (x, y, f"are not divided {by} where the expected ones are"),
+        ):
+            if _means(have - want / root, sums.seen, distance, 2 * y.shape[-1] - 1, sums.gap) is not None:
+                return f"the products of queries and keys {text}"
+    return ""
 
 
 def _of_windows(sums: Sums) -> str:

@@ -13,6 +13,7 @@ import numpy as np
 
 from pecli.judge.description import harmless
 from pecli.judge.kernels import (
+    HEAD_WIDTHS,
     MAX_FACTOR_ERROR,
     MAX_LENGTH_ERROR,
     MAX_VALUES,
@@ -30,7 +31,7 @@ from pecli.judge.kernels import (
 )
 from pecli.judge.kernels import TWICE as ROTATED_TWICE
 from pecli.judge.located import VAGUE, indices, located
-from pecli.judge.planes import Floats, Integers, effective_dtype
+from pecli.judge.planes import EPSILON, Floats, Integers, effective_dtype
 from pecli.judge.turns import TWICE, Turns, decay_differences
 from pecli.judge.waves import LOW_TYPES
 from pecli.numbers.dtypes import GRIDS
@@ -48,8 +49,6 @@ RELATIVE = {
 }
 # What is found of the expected tensor, and what that says of the file.
 FROM_FILE = {
-    r"values have the precision of (\w+): each is within its roundings of the expected one":
-        r"the expected values have the precision of \1: each is within its roundings of the file's",
     r"(\d+ columns(?:, the whole head,)?) were rotated, and (\d+) were expected":
         r"\2 columns were rotated, and \1 were expected",
     r"positions 1 to (\d+) repeat position 0, later positions have moved down by \1":
@@ -63,8 +62,8 @@ JUDGED = tuple((f"base {base}", {"base": base}) for base in PUBLISHED_BASES[:COM
     for factor in ("8", "32"))  # fmt: skip
 # Roundings of an angle, relative to it, by two rotations in float32: of its frequency twice, and of the product.
 BOTH_ROUNDINGS = 6.0
-# Widths of heads that may stand side by side, and how many of them other kernels are looked for in.
-HEAD_WIDTHS, MAX_WIDTHS = (128, 64, 256, 96, 80, 192, 112, 48, 32, 16), 3
+# Widths of heads side by side in which other kernels are looked for.
+MAX_WIDTHS = 3
 # Rows and other vectors that a kernel is tried on before it is tried on all, for many bases.
 FEW_ROWS = 4
 # Batches that are told one by one.
@@ -111,6 +110,11 @@ class TwoTensors:
         return effective_dtype(self.y, self.dtype)
 
     @cached_property
+    def coarser(self) -> str:
+        """The coarser one of the types that the values of both show."""
+        return max(self.held, effective_dtype(self.right, self.wanted), key=EPSILON.__getitem__)
+
+    @cached_property
     def axes(self) -> list[int]:
         """Axes that may be the rows'."""
         return [k for k in range(self.y.ndim - 1) if self.y.shape[k] > 1]
@@ -135,7 +139,7 @@ class TwoTensors:
     def angles(self, axis: int, pairing: str, first: int, rotary: int) -> Turns | None:
         """Return the angles between some columns of both."""
         word = f"axis {axis}" * (self.y.ndim > 2)
-        return Turns.of(*self.complex_pairs(axis, pairing, first, rotary), self.held, word)
+        return Turns.of(*self.complex_pairs(axis, pairing, first, rotary), self.coarser, word)
 
     @cached_property
     def turns(self) -> Turns | None:
@@ -198,7 +202,7 @@ def _angles(both: TwoTensors) -> list[Finding]:
 def _decay(both: TwoTensors) -> list[Finding]:
     """Return how the scales of positions differ, as xPos has them."""
     ways = product(both.axes, WORDS) if both.turns is None else ()
-    each = (decay_differences(*both.complex_pairs(*way, 0, both.rotary), both.held) for way in ways)
+    each = (decay_differences(*both.complex_pairs(*way, 0, both.rotary), both.coarser) for way in ways)
     return _rotation(next(filter(None, each), ""))
 
 
@@ -279,8 +283,11 @@ def _rounding(both: TwoTensors) -> list[Finding]:
     alike = not both.still and any(one.are_alike for one in both.relations)  # at unknown positions
     if not alike and all(one.wrong.any() for one in _applied(both)):
         return []
-    if both.held != effective_dtype(both.right, both.wanted) and both.held in LOW_TYPES:
-        text = f"values have the precision of {both.held}: each is within its roundings of the expected one"
+    if both.coarser in LOW_TYPES and both.held != effective_dtype(both.right, both.wanted):
+        own, other = (
+            ("values", "the expected one") if both.held == both.coarser else ("the expected values", "the file's")
+        )
+        text = f"{own} have the precision of {both.coarser}: each is within its roundings of {other}"
         return [Finding("type", text)]
     return [harmless(f"{both.held} rounding, if both were rotated", float(np.abs(both.y - both.right).max()), 0)]
 

@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
-from itertools import pairwise, permutations
+from itertools import pairwise, permutations, product
 
 import numpy as np
 
@@ -33,8 +33,8 @@ from pecli.tables.table import Table
 MAX_ANGLE = {"float64": 1e-3, "float32": 1e-3, "float16": 0.02, "bfloat16": 0.1}
 # Share of the squared lengths that no rotation explains, of pairs near 0.
 MAX_REST = 1e-3
-# Roundings of a value that two kernels leave.
-EXACT_ROUNDINGS = 16
+# Roundings of a pair that two kernels leave, and its length, a share of the usual one, from which on they are relative.
+EXACT_ROUNDINGS, MIN_LENGTH = 16, 0.01
 # Rows from which angles that grow evenly are told from any.
 MIN_ROWS = 4
 # Radians a row that float32 frequencies are off by, and radians that float32 phases are, for each position.
@@ -49,6 +49,8 @@ MAX_SHIFT, SHOWN_ROWS, SHOWN_PAIRS = 1 << 13, 4, 16
 MAX_SECTIONS, MIN_SECTION, SECTION_ERROR = 4, 3, 0.02
 # Shares of the pairs that Qwen2-VL and Qwen3-VL give to time, row and column; columns of a grid that are looked for.
 MROPE_SECTIONS, MAX_GRID = ((1 / 4, 3 / 8, 3 / 8), (3 / 8, 5 / 16, 5 / 16)), 64
+# First positions that are looked for where positions were rounded.
+MAX_FIRST = 1 << 13
 # Packed documents whose first positions are listed.
 MAX_DOCUMENTS = 16
 # Rotations the other way, by the angle between them and the expected ones at position 0.
@@ -102,7 +104,9 @@ class Turns:
         is_alike = np.abs(np.abs(z) - size) <= error * size
         if is_alike.mean() < 1 - MAX_REST * 10:
             return None
-        rough = max(math.sqrt(rest.sum() / (np.abs(after) ** 2).sum()), float(np.median(np.abs(np.abs(z) / size - 1))))
+        lengths = np.abs(after)
+        off = float((np.sqrt(rest) / (lengths + MIN_LENGTH * lengths.std())).max())
+        rough = max(off, float(np.median(np.abs(np.abs(z) / size - 1))))
         near, is_exact = MAX_ANGLE[dtype], rough <= EXACT_ROUNDINGS * EPSILON[dtype]
         return cls(z / np.where(np.abs(z) > 0, np.abs(z), 1.0), size, near, axis, is_exact)
 
@@ -196,10 +200,39 @@ class Turns:
             shifts = [
                 shift for part in parts if (shift := self._shifts(w[part], self.z[:, part], len(self.z))) is not None
             ]
-            text = _axes_words(firsts, shifts, pairs) if 1 < len(parts) == len(shifts) else self._section_order(w)
+            text = self._axes_words(w, parts, shifts) if 1 < len(parts) == len(shifts) else self._section_order(w)
             if text:
                 return f"{text} (judged with base {base})"
         return ""
+
+    def _axes_words(self, w: Floats, parts: Sequence[slice], shifts: Sequence[Integers]) -> str:
+        """Return at which positions sections of pairs are, each row shifted by so much."""
+        moved = [k for k, shift in enumerate(shifts) if shift.any()]
+        halves = len(parts) == 2 and 2 * parts[1].start == len(w)
+        starts = [str(part.start) for part in parts]
+        if len(moved) == 2 and self._fits(w, parts[moved[1]], -shifts[moved[0]]):
+            if halves:
+                return "rows and columns are exchanged: each half of the pairs is at the positions of the other one"
+            one, other = (f"from {starts[k]} on" for k in moved)
+            return f"the pairs {one} are at the positions of those {other}, and these at theirs: rows for columns"
+        if halves:
+            return _grid_words(shifts) or "each half of the pairs is at other positions, as of another grid or order"
+        sections = f"sections of pairs, from {', '.join(starts[:-1])} and {starts[-1]} on,"
+        for sign, text in (
+            (-1, "all pairs are at the token's position where {} were expected at their own, as of mRoPE"),
+            (1, "{} are at positions of their own, as of mRoPE, where the token's was expected"),
+        ):
+            steps = np.diff(np.arange(len(shifts[0])) + sign * shifts[0])
+            if moved and (steps >= 0).all() and not steps.all():  # the time of an image is one
+                return text.format(sections)
+        other = numbered("section", np.array(moved))
+        are = "is" if len(moved) == 1 else "are"
+        return f"of the {sections} {other} {are} at other positions, each at its own" if moved else ""
+
+    def _fits(self, w: Floats, part: slice, shift: Integers) -> bool:
+        """Whether some pairs may be shifted by so many positions; slow pairs do not show a few."""
+        off = np.abs(np.angle(self.z[:, part] * np.exp(-1j * np.outer(shift, w[part]))))
+        return bool((off <= 2 * self.near * (SECTION_ERROR + w[part])).all())
 
     def _section_order(self, w: Floats) -> str:
         """Return that mRoPE's sections are chunked where interleaved ones were expected, or the other way round."""
@@ -274,8 +307,12 @@ class Turns:
             return f"positions advance by {steps[0]} where 1 was expected"
         named = descriptions(found, max(len(found), int(found.max()) + 1), "position") if found.min() >= 0 else ()
         text = next((text for text, order in named if np.array_equal(order, found)), "")
-        few = ", ".join(map(str, found[:8].tolist()))
-        return text or f"positions are, from the first one on, {few}, .. where 0, 1, 2 and so on were expected"
+        for kind, first in product(LOW_TYPES, range(MAX_FIRST) if not text else ()):
+            if np.array_equal(rounded(first + expected.astype(float), kind) - first, found):
+                return f"positions were rounded to {kind}" + f", if the first one is {first}" * (first > 0)
+        at = int(rows[0])
+        few, those = (", ".join(map(str, some[at : at + 6].tolist())) for some in (found, expected))
+        return text or f"positions are, from {unit} {at} on, {few} and so on where {those} were expected"
 
     def _shifts(self, w: Floats, z: Rotations, most: int = MAX_SHIFT) -> Integers | None:
         """Return how many positions lie between both rotations of each row; None where that is no whole number."""
@@ -310,38 +347,29 @@ def decay_differences(before: Rotations, after: Rotations, dtype: str) -> str:
     return XPOS.get(abs(many), "")
 
 
-def _axes_words(firsts: Sequence[int], shifts: Sequence[Integers], pairs: int) -> str:
-    """Return at which positions sections of pairs are that begin at these, each row shifted by so much."""
-    if len(shifts) == 2 == pairs / firsts[1]:
-        if np.array_equal(shifts[0], -shifts[1]):
-            return "rows and columns are exchanged: each half of the pairs is at the positions of the other one"
-        if text := _grid_words(shifts):
-            return text
-    moved = [k for k, shift in enumerate(shifts) if shift.any()]
-    if not moved:
-        return ""
-    if len(moved) == 2 < len(shifts) and np.array_equal(shifts[moved[0]], -shifts[moved[1]]):
-        one, other = (f"from {firsts[k]} on" for k in moved)
-        return f"the pairs {one} are at the positions of those {other}, and these at theirs: rows for columns"
-    sections = f"sections of pairs, from {', '.join(map(str, firsts[:-1]))} and {firsts[-1]} on,"
-    for sign, text in (
-        (-1, "all pairs are at the token's position where {} were expected at their own, as of mRoPE"),
-        (1, "{} are at positions of their own, as of mRoPE, where the token's was expected"),
-    ):
-        steps = np.diff(np.arange(len(shifts[0])) + sign * shifts[0])
-        if (steps >= 0).all() and not steps.all():  # the time of an image is one
-            return text.format(sections)
-    other = numbered("section", np.array(moved))
-    return f"of the {sections} {other} {'is' if len(moved) == 1 else 'are'} at other positions, each at its own"
-
-
 def _grid_words(shifts: Sequence[Integers]) -> str:
-    """Return which width a grid has whose rows and columns are shifted by so much, and which was expected; else ""."""
+    """Return which grid has rows and columns that are shifted by so much, and which was expected; "" of none."""
     places = np.arange(len(shifts[0]))
-    for have, want in permutations(range(2, min(len(places), MAX_GRID) + 1), 2):
-        across, down = (part(places, have) - part(places, want) for part in (np.remainder, np.floor_divide))
-        if any(np.array_equal(both, shifts) for both in ((across, down), (down, across))):
-            return f"the grid is counted as {have} columns wide where {want} was expected"
+
+    def are(have: Sequence[Integers], want: Sequence[Integers]) -> bool:
+        both = [one - other for one, other in zip(have, want, strict=True)]
+        return any(np.array_equal(one, shifts) for one in (both, both[::-1]))
+
+    grids = {width: np.divmod(places, width) for width in range(2, min(len(places), MAX_GRID) + 1)}
+    for width, plain in grids.items():
+        if len(places) % (2 * width) or width % 2:
+            continue
+        cells = places.reshape(-1, 2, width // 2, 2).swapaxes(1, 2).ravel()
+        blocks = [side[cells] for side in plain]
+        for have, want, text in (
+            (plain, blocks, "row by row, where blocks of 2 x 2 were expected"),
+            (blocks, plain, "by blocks of 2 x 2, where they were expected row by row"),
+        ):
+            if are(have, want):
+                return f"the rows are those of a grid {text}"
+    for have_width, want_width in permutations(grids, 2):
+        if are(grids[have_width], grids[want_width]):
+            return f"the grid is counted as {have_width} columns wide where {want_width} was expected"
     return ""
 
 
@@ -381,6 +409,8 @@ def _parameters(step: Floats, most: float) -> str:
                 pairs = Pairs(other, errors, np.zeros(len(w), bool), magnitude=math.nan)
                 for named in rule(pairs) if (w + sign * step > -most).all() else ():
                     have, want = {"dim": str(dim), **named.keys}, {"dim": str(dim), "base": base}
+                    if np.abs(_frequencies(have) * float(named.step) - w - sign * step).max() > 2 * most:
+                        continue  # of pairs that were not measured
                     text = _difference(*((have, want) if sign > 0 else (want, have)))
                     if named.step != 1:
                         advance = f"positions advance by {float(named.step):g} where 1 was expected" * (sign > 0)
@@ -391,6 +421,12 @@ def _parameters(step: Floats, most: float) -> str:
         if found and min(found)[0] <= MAX_SURE_COST:
             break
     return min(found, key=lambda one: one[0])[1] if found else ""
+
+
+def _frequencies(keys: dict[str, str]) -> Floats:
+    """Return the frequencies of a rope."""
+    plan = Table.parse(join_recipe("rope", {**keys, "len": "1"})).plan
+    return np.array([float(w) for w in plan.frequencies] if isinstance(plan, Waves) else [])
 
 
 def _difference(have: dict[str, str], want: dict[str, str]) -> str:

@@ -353,6 +353,8 @@ CELLS = GRID[np.repeat([0, 1], 16)].T
 STREAM = np.array([1 if k % 3 == 1 else 2 if k % 3 == 2 else 0 for k in range(32)])  # of 8, 12 and 12 pairs
 IN_TURN = SEQUENCE[STREAM].T
 TENS = np.stack(np.divmod(np.arange(N), 10))[np.repeat([0, 1], 16)].T
+BLOCKS = CELLS[P.reshape(-1, 2, 8, 2).swapaxes(1, 2).ravel()]
+JUMPS = np.where(P < 7, P, np.where(P % 2, P + 1, P - 1))
 SECTIONS = {  # what two tensors show of pairs with positions of their own
     "all pairs are at the token's position where sections of pairs, from 0, 8 and 20 on, were expected at their own":
         (P[:, None] * WIDE, OWN * WIDE),
@@ -366,6 +368,12 @@ SECTIONS = {  # what two tensors show of pairs with positions of their own
     "the sections are interleaved where chunked ones were expected": (IN_TURN * WIDE, OWN * WIDE),
     "the grid is counted as 10 columns wide where 16 was expected":
         (TENS * np.tile(rates(width=32), 2), CELLS * np.tile(rates(width=32), 2)),
+    "the rows are those of a grid row by row, where blocks of 2 x 2 were expected":
+        (CELLS * np.tile(rates(width=32), 2), BLOCKS * np.tile(rates(width=32), 2)),
+    "positions were rounded to bfloat16, if the first one is 1000":
+        (bfloat16(P + 1000)[:, None].astype(float) * rates(), (P + 1000)[:, None] * rates()),
+    "positions are, from index 7 on, 8, 7, 10, 9, 12, 11 and so on where 7, 8, 9, 10, 11, 12 were expected":
+        (JUMPS[:, None] * rates(), P[:, None] * rates()),
     "positions run on at indices 40 and 100 where they should begin again, as of packed documents":
         (P[:, None] * rates(), np.r_[:40, :60, :60][:, None] * rates()),
     "positions begin again at indices 40 and 100 where they should run on":
@@ -377,6 +385,29 @@ SECTIONS = {  # what two tensors show of pairs with positions of their own
 def test_positions_of_sections_and_documents_are_told(text):
     output, expected = (rotated_by(X, np.cos(angles), np.sin(angles)).astype("float32") for angles in SECTIONS[text])
     assert pecli.compare({"q": output}, {"q": expected}).findings[0].text.removeprefix("q: ").startswith(text)
+
+
+def test_exchanged_rows_and_columns_are_told_in_float16_on_either_side():
+    have, want = (rotated_by(X, np.cos(a * WIDE), np.sin(a * WIDE)) for a in (OWN[:, np.r_[:8, 20:32, 8:20]], OWN))
+    text = "the pairs from 8 on are at the positions of those from 20 on, and these at theirs: rows for columns"
+    assert (
+        pecli.compare({"q": have.astype("float16")}, {"q": want.astype("float32")})
+        .findings[0]
+        .text.startswith(f"q: {text}")
+    )
+    assert (
+        pecli.compare({"q": want.astype("float32")}, {"q": have.astype("float16")})
+        .findings[0]
+        .text.startswith(f"q: {text}")
+    )
+
+
+def test_heads_side_by_side_are_another_layout():
+    flat = X.transpose(0, 2, 1, 3).reshape(B * N, H * D)
+    found = pecli.compare({"q": flat}, {"q": X}).findings[0].text
+    assert found.startswith(
+        "the axes are in the order (0, 2, 1, 3), some of them in one: shape (320, 256) where (2, 4,"
+    )
 
 
 def test_two_parameters_are_told_in_bfloat16():

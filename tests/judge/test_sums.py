@@ -162,6 +162,24 @@ def test_other_buckets_of_t5_are_told():
     assert said_of(have, want) == "what was added: bidirectional where causal was expected (of T5's buckets)"
 
 
+def test_products_that_were_divided_beside_an_equal_bias_are_told():
+    bias = np.random.default_rng(0).normal(size=(8, 79))[:, 39 + KEY - QUERY]
+    text = "the products of queries and keys are {} by 8 (the square root of the head's width)"
+    assert said_of(SCORES + bias, 8 * SCORES + bias).startswith(text.format("divided"))
+    assert said_of(8 * SCORES + bias, SCORES + bias).startswith(text.format("not divided"))
+
+
+def test_windows_of_masks_are_told_in_float16():
+    seen = [(QUERY >= KEY) & (width > QUERY - KEY) for width in (17, 16)]
+    have, want = (np.where(one, SCORES, -np.inf) for one in seen)
+    assert said_of(have, want).startswith("pairs are seen at 0 to 16 keys before the query")
+    assert (
+        pecli.compare({"x": have.astype("float16")}, {"x": want})
+        .findings[0]
+        .text.startswith("pairs are seen at 0 to 16")
+    )
+
+
 def test_roundings_of_scores_beside_another_number_of_masked_pairs_are_harmless(ask):
     q, k = RNG.normal(size=(2, 2, 4, 32, 80)).astype("float32")
     before, after = (q * np.float32(80**-0.5)) @ k.swapaxes(2, 3), (q @ k.swapaxes(2, 3)) * np.float32(80**-0.5)
