@@ -254,8 +254,8 @@ def _other_bias(sums: Sums) -> str:
         return f"what was added: {text} (judged with {recipe})"
     if text := _other_buckets(each, side, gap):
         return f"what was added: {text}"
-    is_told = bool(queries >= MIN_QUERIES)
-    return "another bias was added: the difference depends on head and distance alone" * is_told
+    is_shown = bool(queries >= MIN_QUERIES)
+    return "another bias was added: the difference depends on head and distance alone" * is_shown
 
 
 def _means(added: Floats, seen: Shown, groups: Integers, count: int, gap: float) -> Floats | None:
@@ -319,8 +319,8 @@ def _other_buckets(each: Floats, side: int, gap: float) -> str:
     for (have, one), (want, other) in permutations(ways, 2):
         shares = np.eye(T5_BUCKETS)[one] - np.eye(T5_BUCKETS)[other]
         solved = shares @ np.linalg.lstsq(shares, each[:, known].T)[0]
-        is_told = len(shares) - np.linalg.matrix_rank(shares) >= MIN_OVER
-        if is_told and np.abs(solved - each[:, known].T).max() <= gap:
+        is_shown = len(shares) - np.linalg.matrix_rank(shares) >= MIN_OVER
+        if is_shown and np.abs(solved - each[:, known].T).max() <= gap:
             both = {key: (have[key], want[key]) for key in have}
             return ", and ".join(one.text for one in differing_texts(CATALOGUE["t5"], both)) + " (of T5's buckets)"
     return ""
