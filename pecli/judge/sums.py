@@ -233,8 +233,9 @@ def _other_bias(sums: Sums) -> str:
     each = _means(added, seen, distance, 2 * side - 1, gap)
     if queries > 1 and _means(np.where(seen, sums.x, 0.0), seen, distance, 2 * side - 1, gap) is not None:
         return ""  # of a bias, to which nothing was added
+    by_query = _of_rows(added, seen, gap)
     if each is None:
-        return _of_rows(added, seen, gap) or _of_windows(sums) or _scaled_products(sums, distance)
+        return by_query or _of_windows(sums) or _scaled_products(sums, distance)
     if np.abs(each + each[:, ::-1]).max() <= gap:
         return "queries and keys are exchanged in the bias that was added: it is transposed"
     by_side = np.where(np.isnan(each), each[:, ::-1], each)  # of a causal mask
@@ -251,7 +252,9 @@ def _other_bias(sums: Sums) -> str:
     made = by_side[:, at] + expected.read(expected.arrays[0].name)
     text = sums.cause(made, expected, is_clean=is_clean) if reach > 1 else ""
     if text:
-        return f"what was added: {text} (judged with {recipe})"
+        return f"what was added: {text} (judged with {recipe})" + ": equal after a softmax" * bool(by_query)
+    if by_query:
+        return by_query
     if text := _other_buckets(each, side, gap):
         return f"what was added: {text}"
     is_shown = bool(queries >= MIN_QUERIES)
@@ -318,7 +321,7 @@ def _other_buckets(each: Floats, side: int, gap: float) -> str:
         ways.append((keys, np.concatenate([index[::-1, 0], index[0, 1:]])[known].astype(np.int64)))
     for (have, one), (want, other) in permutations(ways, 2):
         shares = np.eye(T5_BUCKETS)[one] - np.eye(T5_BUCKETS)[other]
-        solved = shares @ np.linalg.lstsq(shares, each[:, known].T)[0]
+        solved = shares @ np.linalg.lstsq(shares, each[:, known].T, rcond=None)[0]
         is_shown = len(shares) - np.linalg.matrix_rank(shares) >= MIN_OVER
         if is_shown and np.abs(solved - each[:, known].T).max() <= gap:
             both = {key: (have[key], want[key]) for key in have}

@@ -120,6 +120,15 @@ def test_embeddings_as_wide_as_they_are_long_are_no_scores():
     assert said_of(words + PE[1:65], words + PE[:64]).startswith("what was added: positions start at 1 where 0")
 
 
+def test_numbers_of_each_head_are_equal_after_a_softmax():
+    text = "the scores of each query differ by one number: equal after a softmax"
+    assert said_of(SCORES + RNG.normal(size=(8, 1, 1)), SCORES) == text
+    counted = said_of(SCORES - SLOPES * (FAR + 1), SCORES - SLOPES * FAR)
+    assert (
+        counted == "what was added: the distance is counted from 1 (judged with alibi:heads=8): equal after a softmax"
+    )
+
+
 def test_slopes_of_an_odd_number_of_heads_are_told_in_scores():
     heads = np.arange(1, 13)
     paper, rule = 2.0 ** (-8 * heads / 12), np.concatenate([2.0 ** -np.arange(1, 9), 2.0 ** -np.arange(0.5, 4)])
