@@ -211,13 +211,18 @@ def _heads_apart(both: TwoTensors) -> list[Finding]:
     if both.y.ndim != 2 or both.turns is not None:
         return []
     widths = [width for width in HEAD_WIDTHS if both.width % width == 0 and both.width > width]
-    parts = {width: both.part(partial(np.reshape, shape=(len(both.y), -1, width))) for width in widths}
+    parts = {width: both.part(partial(_in_heads, width)) for width in widths}
     reasons = ((width, _angles(one)) for width, one in parts.items())
     others = ((width, parts[width].findings) for width in widths[: MAX_WIDTHS * (0 in both.still)])
     for width, found in chain(reasons, others):
         if found:
             return [one._replace(text=f"in heads of {width} columns, {one.text}") for one in found]
     return []
+
+
+def _in_heads(width: int, values: Floats) -> Floats:
+    """Return vectors (rows, heads, width) of columns of heads side by side."""
+    return values.reshape(len(values), -1, width)
 
 
 def _across_heads(both: TwoTensors) -> list[Finding]:
