@@ -37,7 +37,7 @@ SAMPLE_ROWS = 512
 MAX_VALUES = 1 << 22
 # Share of the space between coordinates that one may be off by: bfloat16 leaves 0.02.
 MAX_COORDINATE_GAP = 0.1
-# Rounding of a value of float32 phases, by which columns of different axes are told apart.
+# Largest rounding of float32 phases in columns that are compared with those of another axis.
 MAX_COLUMN_GAP = 2e-5
 # Share of it that is no part of a whole or half number of spaces.
 MIN_PART = 0.02

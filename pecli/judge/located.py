@@ -154,8 +154,9 @@ class ArrayPair:
         types = self.stored, real_type(self.expected.dtype)
         held = [effective_dtype(values, kind) for values, kind in zip(self.sample, types, strict=True)]
         error = min(max(EPSILON[kind] for kind in held), EPSILON["float32"])  # narrow phases are no rounding
-        rows, is_bias = np.arange(count_of(self.actual)), self.actual.lead > 1  # which has no positions
-        return np.asarray(2 * error * (MAX_SUM_ULP + 0 * rows if is_bias else MAX_ULP + rows) * self.scale)
+        count, is_bias = count_of(self.actual), self.actual.lead > 1  # which has no positions
+        units = np.full(count, MAX_SUM_ULP) if is_bias else MAX_ULP + np.arange(count)
+        return np.asarray(2 * error * units * self.scale)
 
     def expected_rows(self, rows: Integers) -> Floats:
         """Return expected rows, rounded to the stored type of the file's."""

@@ -31,7 +31,7 @@ from pecli.judge.positions import (
 )
 from pecli.judge.resizing import padded_grid, resized
 from pecli.judge.rows import floats as read_floats
-from pecli.judge.sums import added_positions, other_positions_added
+from pecli.judge.sums import sum_differences
 from pecli.judge.transforms import (
     colliding,
     low_rank,
@@ -47,7 +47,7 @@ from pecli.judge.transforms import (
 from pecli.judge.waves import LOW_TYPES
 from pecli.numbers.dtypes import REAL
 from pecli.spec.plans import Waves
-from pecli.spec.tabular import InMemory, Tabular, View
+from pecli.spec.tabular import InMemory, Tabular
 from pecli.tables.comparison import Finding, compare_tables
 from pecli.tables.table import Table
 
@@ -128,24 +128,8 @@ def _rotated(case: Case) -> list[Finding]:
     from pecli.judge.tensors import OTHER_ANGLES, rotated_tensors
 
     may_be = case.stated is None and case.named.recipe is None and not case.of_pairs
-    findings = [_never_rotated(case, one) for one in rotated_tensors(case.views)] if may_be else []
+    findings = rotated_tensors(case.actual, case.views) if may_be else []
     return [*findings, *case.places] if any(OTHER_ANGLES in one.text for one in findings) else findings
-
-
-def _never_rotated(case: Case, finding: Finding) -> Finding:
-    """Return a finding without the doubt whether a tensor was rotated, where the file holds it before that as well."""
-    from pecli.judge.turns import STILL
-
-    if STILL not in finding.text:
-        return finding
-    name = finding.text.partition(":")[0]
-    own = next((view for view, _ in case.views if view.name == name), case.views[0][0])
-    whole = case.actual.source if isinstance(case.actual, View) else case.actual  # with arrays that are right
-    others = (array for array in whole.arrays if array.name != own.name and array.shape == own.shape)
-    rows = own.read(0, own.rows).reshape(own.shape)
-    if any(np.array_equal(whole.read(array.name), rows) for array in others):
-        return finding._replace(text=finding.text.replace(STILL, STILL.partition(",")[0]))
-    return finding
 
 
 def _other_rows(case: Case) -> list[Finding]:
@@ -270,7 +254,7 @@ PLACE_RULES: tuple[Rule, ...] = (
     _unlike_numbers,
     lambda case: listing(rounded_values(case.views)),
     lambda case: columns_of_other_axes(case.views, case.recipe) if case.recipe is not None else [],
-    lambda case: listing(added_positions(case.views)) or other_positions_added(case),
+    sum_differences,
     _rotated,
     lambda case: reordered(case.views) or resized(case.views, case.expected),
     lambda case: other_choice(case.actual, case.recipe) if case.recipe is not None else [],

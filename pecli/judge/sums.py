@@ -34,7 +34,7 @@ from pecli.tables.views import ArrayView
 SUM_ROUNDINGS = 4
 # First positions, besides 0, that embeddings may have.
 MAX_START = 32
-# Distances by which a pair of rules for the buckets of distances is told from any numbers.
+# Distances more than unknown numbers that two rules for buckets must explain.
 MIN_OVER = 8
 T5_DISTANCES, T5_BUCKETS = ("128", "64", "256"), 32
 # Values of embeddings to which positions may have been added.
@@ -45,30 +45,6 @@ STARTS = (0, 1, 2)
 MIN_QUERIES = 4
 # Rows that show at little cost that other positions were added.
 FEW_ROWS = 64
-
-
-def added_positions(pairs: Sequence[tuple[ArrayView, ArrayView]]) -> Finding | None:
-    """Return the finding that positions were added to the expected values, such as embeddings, or not added to them."""
-    if not _may_be_sums(pairs):
-        return None
-    y, x = (read_floats(view, 0, view.rows) for view in pairs[0])
-    root = math.sqrt(x.shape[1])
-    both = f"{root:.6g} (the square root of the width)"
-    for times, rest, text in (
-        (1, y - x, "the expected values plus those of {}"), (1, x - y, "the values of {} are not added"),
-        (root, y - root * x, f"the expected values times {both} plus those of {{}}"),
-        (root, x - root * y, f"values are not multiplied by {both}, and those of {{}} are not added"),
-    ):  # fmt: skip
-        shape, gap = pairs[0][0].plain_shape, MAX_FIRST_GAP * (1 + times * np.abs(y).max(initial=0))
-        if not np.abs(rest).max(initial=0) <= 1 + gap and not _is_square(shape):
-            continue
-        added = rest.reshape(shape)
-        while added.ndim > 2 and np.ptp(added, axis=0).max() <= gap:  # the same in each batch
-            added = added.mean(axis=0)
-        found = identify(_coarse(added))
-        if found.confidence == "sure" and found.recipe and found.equal is not None:  # not of trained numbers
-            return Finding("added", text.format(found.recipe.replace(",dtype=float16", "")))
-    return None
 
 
 @dataclass(frozen=True)
@@ -120,17 +96,17 @@ class Sums:
         return "" if vague else "; ".join(causes)
 
 
-def other_positions_added(case: Case) -> list[Finding]:
-    """Return how the positions differ that were added to the same embeddings or scores; [] where that is not known.
-
-    The difference of both sums, plus the positions that were probably expected, gives those of the file.
-    """
-    if case.recipe is not None or not _may_be_sums(case.views):
+def sum_differences(case: Case) -> list[Finding]:
+    """Return which positions were added to embeddings or scores, where none or others were expected; [] of others."""
+    if not _may_be_sums(case.views):
         return []
     left, right = case.views[0]
     y, x = (read_floats(view, 0, view.rows).reshape(left.shape) for view in (left, right))
     types = (effective_dtype(values, view.dtype) for values, view in ((y, left), (x, right)))
     sums = Sums(case, y, x, max(EPSILON[kind] for kind in types))
+    text = _added(sums)
+    if text or case.recipe is not None:
+        return [Finding("added", text)] if text else []
     if not np.isfinite(sums.added).all() or not np.abs(sums.added).max(initial=0) > sums.gap:
         return []
     of_scores = (y.ndim == 4 and y.shape[-2] <= y.shape[-1]) or _is_square(y.shape)
@@ -159,6 +135,27 @@ def _is_square(shape: Sequence[int]) -> bool:
 def _coarse(values: Floats) -> InMemory:
     """Return values in a type in which the rounding of sums is none."""
     return InMemory({"array": values.astype("float16")})
+
+
+def _added(sums: Sums) -> str:
+    """Return that positions were added to the expected values, or not added to them; "" of others."""
+    y, x = (values.reshape(sums.case.views[0][0].plain_shape) for values in (sums.y, sums.x))
+    root = math.sqrt(x.shape[-1])
+    both = f"{root:.6g} (the square root of the width)"
+    for times, added, text in (
+        (1, y - x, "the expected values plus those of {}"), (1, x - y, "the values of {} are not added"),
+        (root, y - root * x, f"the expected values times {both} plus those of {{}}"),
+        (root, x - root * y, f"values are not multiplied by {both}, and those of {{}} are not added"),
+    ):  # fmt: skip
+        gap = MAX_FIRST_GAP * (1 + times * np.abs(y).max(initial=0))
+        if not np.abs(added).max(initial=0) <= 1 + gap and not _is_square(added.shape):
+            continue
+        while added.ndim > 2 and np.ptp(added, axis=0).max() <= gap:  # the same in each batch
+            added = added.mean(axis=0)
+        found = identify(_coarse(added))
+        if found.confidence == "sure" and found.recipe and found.equal is not None:  # not of trained numbers
+            return text.format(found.recipe.replace(",dtype=float16", ""))
+    return ""
 
 
 def _other_sinusoids(sums: Sums) -> str:
@@ -226,57 +223,59 @@ def _is_scaled(y: Floats, x: Floats, root: float, gap: float) -> str:
 
 def _other_bias(sums: Sums) -> str:
     """Return how biases differ that were added to scores, where a mask shows them."""
-    added, seen, gap = sums.added, sums.seen, sums.gap
-    heads, queries, side = added.shape[-3:]
+    queries, side = sums.x.shape[-2:]
     query = np.arange(side - queries, side)  # the last ones, behind those of a cache
     distance = np.arange(side) - query[:, None] + side - 1
-    each = _means(added, seen, distance, 2 * side - 1, gap)
-    if queries > 1 and _means(np.where(seen, sums.x, 0.0), seen, distance, 2 * side - 1, gap) is not None:
+    if queries > 1 and _means(np.where(sums.seen, sums.x, 0.0), sums, distance) is not None:
         return ""  # of a bias, to which nothing was added
-    by_query = _of_rows(added, seen, gap)
+    each, by_query = _means(sums.added, sums, distance), _of_rows(sums)
     if each is None:
         return by_query or _of_windows(sums) or _scaled_products(sums, distance)
-    if np.abs(each + each[:, ::-1]).max() <= gap:
+    if np.abs(each + each[:, ::-1]).max() <= sums.gap:
         return "queries and keys are exchanged in the bias that was added: it is transposed"
-    by_side = np.where(np.isnan(each), each[:, ::-1], each)  # of a causal mask
-    reach = int(np.isfinite(by_side[:, side - 1 :]).all(axis=0).cumprod().sum())
-    far = np.abs(np.arange(2 * side - 1) - side + 1)
-    known = np.isfinite(each).all(axis=0)
+    if text := _other_alibi(sums, each):
+        return f"what was added: {text}" + ": equal after a softmax" * bool(by_query)
+    if text := by_query or _other_buckets(each, side, sums.gap):
+        return text
+    if queries < MIN_QUERIES:
+        return ""
+    return "another bias was added: the difference depends on head and distance alone"
+
+
+def _other_alibi(sums: Sums, each: Floats) -> str:
+    """Return how ALiBi's bias differs from the usual one, by so much for each head and distance; "" of other biases."""
+    heads, side = len(each), each.shape[1] // 2 + 1
+    far, known = np.abs(np.arange(each.shape[1]) - side + 1), np.isfinite(each).all(axis=0)
     slopes = (each[:, known] @ far[known] / max(1, far[known] @ far[known]))[:, None]
-    is_clean = bool(np.abs(each - slopes * far)[:, known].max(initial=0) <= gap)
+    is_clean = bool(np.abs(each - slopes * far)[:, known].max(initial=0) <= sums.gap)
     if is_clean:
-        by_side = np.array([float(near(slope, gap / side)) for slope in slopes.ravel()])[:, None] * far
-    recipe = f"alibi:heads={heads}"
-    expected = Table.parse(f"{recipe},len={max(reach, 2)},dtype=float64")
-    at = np.arange(max(reach, 2)) - np.arange(max(reach, 2))[:, None] + side - 1
-    made = by_side[:, at] + expected.read(expected.arrays[0].name)
-    text = sums.cause(made, expected, is_clean=is_clean) if reach > 1 else ""
-    if text:
-        return f"what was added: {text} (judged with {recipe})" + ": equal after a softmax" * bool(by_query)
-    if by_query:
-        return by_query
-    if text := _other_buckets(each, side, gap):
-        return f"what was added: {text}"
-    is_shown = bool(queries >= MIN_QUERIES)
-    return "another bias was added: the difference depends on head and distance alone" * is_shown
+        each = np.array([float(near(slope, sums.gap / side)) for slope in slopes.ravel()])[:, None] * far
+    each = np.where(np.isnan(each), each[:, ::-1], each)  # of a causal mask
+    reach = int(np.isfinite(each[:, side - 1 :]).all(axis=0).cumprod().sum())
+    if reach < 2:
+        return ""
+    expected = Table.parse(f"alibi:heads={heads},len={reach},dtype=float64")
+    at = np.arange(reach) - np.arange(reach)[:, None] + side - 1
+    text = sums.cause(each[:, at] + expected.read(expected.arrays[0].name), expected, is_clean=is_clean)
+    return f"{text} (judged with alibi:heads={heads})" if text else ""
 
 
-def _means(added: Floats, seen: Shown, groups: Integers, count: int, gap: float) -> Floats | None:
+def _means(added: Floats, sums: Sums, groups: Integers) -> Floats | None:
     """Return what was added for each head and group of pairs (queries, keys); None where one has several numbers.
 
-    NaN stands for groups of which a mask shows nothing.
+    Groups are an odd number, the middle one that of equal places; NaN stands for those that a mask hides.
     """
-    heads = added.shape[-3]
+    heads, count, seen = added.shape[-3], 2 * int(groups[-1, -1]) + 1, sums.seen
     at = np.broadcast_to(np.arange(heads)[:, None, None] * count + groups, added.shape)
     many, total = (np.bincount(at[seen], part, heads * count) for part in (None, added[seen]))
     each = np.where(many > 0, total / np.maximum(many, 1), np.nan)
-    return each.reshape(heads, count) if np.abs(added - each[at])[seen].max(initial=0) <= gap else None
+    return each.reshape(heads, count) if np.abs(added - each[at])[seen].max(initial=0) <= sums.gap else None
 
 
-def _of_rows(added: Floats, seen: Shown, gap: float) -> str:
+def _of_rows(sums: Sums) -> str:
     """Return that the scores of each query differ by one number, which a softmax takes out; else ""."""
-    low, high = (np.where(seen, added, end).max(axis=-1) for added, end in ((-added, -np.inf), (added, -np.inf)))
-    return "the scores of each query differ by one number: equal after a softmax" * (not (high + low > gap).any())
+    low, high = (np.where(sums.seen, values, -np.inf).max(axis=-1) for values in (-sums.added, sums.added))
+    return "the scores of each query differ by one number: equal after a softmax" * (not (high + low > sums.gap).any())
 
 
 def _scaled_products(sums: Sums, distance: Integers) -> str:
@@ -288,7 +287,7 @@ def _scaled_products(sums: Sums, distance: Integers) -> str:
             (y, x, f"are divided {by} where the expected ones are not"),
             (x, y, f"are not divided {by} where the expected ones are"),
         ):
-            if _means(have - want / root, sums.seen, distance, 2 * y.shape[-1] - 1, sums.gap) is not None:
+            if _means(have - want / root, sums, distance) is not None:
                 return f"the products of queries and keys {text}"
     return ""
 
@@ -300,10 +299,9 @@ def _of_windows(sums: Sums) -> str:
     if side * side != n or sums.added.shape[-2] != n or side < 2:
         return ""
     down, across = (place[:, None] - place + side - 1 for place in np.divmod(np.arange(n), side))
-    offset, count = down * (2 * side - 1) + across, (2 * side - 1) ** 2
-    each = _means(sums.added, sums.seen, offset, count, sums.gap)
-    own = np.where(sums.seen, sums.x, 0.0)
-    if each is None or _means(own, sums.seen, offset, count, sums.gap) is not None:
+    offset = down * (2 * side - 1) + across
+    each, own = (_means(values, sums, offset) for values in (sums.added, np.where(sums.seen, sums.x, 0.0)))
+    if each is None or own is not None:
         return ""
     offsets = each.reshape(len(each), 2 * side - 1, -1)
     if np.abs(offsets + offsets.swapaxes(1, 2)).max() <= sums.gap:
@@ -325,5 +323,6 @@ def _other_buckets(each: Floats, side: int, gap: float) -> str:
         is_shown = len(shares) - np.linalg.matrix_rank(shares) >= MIN_OVER
         if is_shown and np.abs(solved - each[:, known].T).max() <= gap:
             both = {key: (have[key], want[key]) for key in have}
-            return ", and ".join(one.text for one in differing_texts(CATALOGUE["t5"], both)) + " (of T5's buckets)"
+            texts = [one.text for one in differing_texts(CATALOGUE["t5"], both)]
+            return f"what was added: {', and '.join(texts)} (of T5's buckets)"
     return ""

@@ -32,12 +32,12 @@ from pecli.judge.kernels import (
 from pecli.judge.kernels import TWICE as ROTATED_TWICE
 from pecli.judge.located import VAGUE, indices, located
 from pecli.judge.planes import EPSILON, Floats, Integers, effective_dtype
-from pecli.judge.turns import TWICE, Turns, decay_differences
+from pecli.judge.turns import STILL, TWICE, Turns, decay_differences
 from pecli.judge.waves import LOW_TYPES
 from pecli.numbers.dtypes import GRIDS
 from pecli.numbers.rounding import floats
 from pecli.spec.measured import PUBLISHED_BASES
-from pecli.spec.tabular import InMemory
+from pecli.spec.tabular import InMemory, Tabular, View
 from pecli.tables.comparison import Finding
 from pecli.tables.views import ArrayView, matched_views
 
@@ -66,7 +66,7 @@ BOTH_ROUNDINGS = 6.0
 MAX_WIDTHS = 3
 # Rows and other vectors that a kernel is tried on before it is tried on all, for many bases.
 FEW_ROWS = 4
-# Batches that are told one by one.
+# Batches that are described one by one.
 MAX_PARTS = 8
 # Columns that the first pair, which may be equal, leaves between others that differ.
 MAX_GAP = 2
@@ -100,7 +100,7 @@ class TwoTensors:
 
     @cached_property
     def rotary(self) -> int:
-        """Columns of which the last one differs, an even number."""
+        """Columns up to the last one that differs, an even number."""
         last = int(self.moving[-1] + 1) if self.moving.size else self.width
         return last + last % 2
 
@@ -289,11 +289,11 @@ def _rounding(both: TwoTensors) -> list[Finding]:
     if not alike and all(one.wrong.any() for one in _applied(both)):
         return []
     if both.coarser in LOW_TYPES and both.held != effective_dtype(both.right, both.wanted):
-        own, other = (
-            ("values", "the expected one") if both.held == both.coarser else ("the expected values", "the file's")
-        )
-        text = f"{own} have the precision of {both.coarser}: each is within its roundings of {other}"
-        return [Finding("type", text)]
+        text = f"have the precision of {both.coarser}: each is within its roundings of"
+        of_file = both.held == both.coarser
+        return [
+            Finding("type", f"values {text} the expected one" if of_file else f"the expected values {text} the file's")
+        ]
     return [harmless(f"{both.held} rounding, if both were rotated", float(np.abs(both.y - both.right).max()), 0)]
 
 
@@ -392,8 +392,8 @@ def _in_other_pairs(one: AppliedRotation, pairs: Pairs) -> str:
     return f"{pairing_text(pairs, one.pairs)}, and {turns.words}" if turns is not None and turns.words else ""
 
 
-def rotated_tensors(pairs: Sequence[tuple[ArrayView, ArrayView]]) -> list[Finding]:
-    """Return how queries or keys are rotated otherwise than the expected ones; [] of other arrays."""
+def rotated_tensors(actual: Tabular, pairs: Sequence[tuple[ArrayView, ArrayView]]) -> list[Finding]:
+    """Return how queries or keys of a table are rotated otherwise than the expected ones; [] of other arrays."""
     found, gaps = list[list[Finding]](), list[float]()
     for pair in pairs:
         if any(one.dtype not in GRIDS or one.rows * one.row_size > MAX_VALUES for one in pair):
@@ -402,6 +402,8 @@ def rotated_tensors(pairs: Sequence[tuple[ArrayView, ArrayView]]) -> list[Findin
         if y.shape != right.shape or _is_table(right):
             return []
         own = TwoTensors(y, right, *(one.dtype for one in pair)).findings
+        if own and STILL in own[0].text and _is_twice(actual, pair[0].name, y):
+            own = _rotation(own[0].text.replace(STILL, STILL.partition(",")[0]))
         swapped = [] if own else TwoTensors(right, y, *(one.dtype for one in pair[::-1])).findings
         found.append(own or [one._replace(text=_seen_from_file(one.text)) for one in swapped])
         gaps.append(float(np.abs(y - right).max(initial=0)))
@@ -413,6 +415,13 @@ def rotated_tensors(pairs: Sequence[tuple[ArrayView, ArrayView]]) -> list[Findin
     which = ((f"{left.name}: " if left.name != "array" else "", one) for (left, _), own in both for one in own)
     named = [one._replace(text=name + one.text) for name, one in which]
     return named if len(found) == 1 else [one.without_option for one in named]
+
+
+def _is_twice(actual: Tabular, name: str, values: Floats) -> bool:
+    """Whether a table holds an array's values under another name, too, as before a rotation."""
+    whole = actual.source if isinstance(actual, View) else actual  # with arrays that are right
+    others = (array for array in whole.arrays if array.name != name and array.shape == values.shape)
+    return any(np.array_equal(floats(whole.read(array.name), array.dtype), values) for array in others)
 
 
 def _seen_from_file(text: str) -> str:

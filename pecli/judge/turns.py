@@ -59,8 +59,7 @@ REFLECTED = {
     "cos and sin are exchanged": math.pi / 2,
     "the cosine has the wrong sign": math.pi,
 }
-# Constants of xPos, and what is said of scales whose ratio is one of them or the square of one.
-XPOS_OFFSET, XPOS_BASE = 0.4, 512
+# What is said of two tensors whose ratio is xPos's scale, or its square.
 XPOS = {
     1: "one has the scale of each position, as xPos has it, and the other has not",
     2: "the scale of each position, as xPos has it, is inverted: queries are scaled as keys, or keys as queries",
@@ -230,7 +229,7 @@ class Turns:
         return f"of the {sections} {other} {are} at other positions, each at its own" if moved else ""
 
     def _fits(self, w: Floats, part: slice, shift: Integers) -> bool:
-        """Whether some pairs may be shifted by so many positions; slow pairs do not show a few."""
+        """Whether some pairs may be shifted by these positions; slow pairs do not show a few."""
         off = np.abs(np.angle(self.z[:, part] * np.exp(-1j * np.outer(shift, w[part]))))
         return bool((off <= 2 * self.near * (SECTION_ERROR + w[part])).all())
 
@@ -339,8 +338,7 @@ def decay_differences(before: Rotations, after: Rotations, dtype: str) -> str:
         return ""
     logs, places = np.log(np.abs(z)), np.arange(len(z)) - (len(z) - 1) / 2
     slopes = places @ logs / (places @ places)
-    pairs = z.shape[1]
-    decay = np.log((np.arange(pairs) / pairs + XPOS_OFFSET) / (1 + XPOS_OFFSET)) / XPOS_BASE
+    decay = np.log(Table.parse(f"xpos:dim={2 * z.shape[1]},centre=0,len=2,dtype=float64").read("scale")[1])
     many = round(float(slopes @ decay / (decay @ decay)))
     if np.abs(logs - logs.mean(axis=0) - np.outer(places, many * decay)).max() > 4 * near:
         return ""

@@ -208,7 +208,7 @@ def call_judge(
             return Compared(text, note=f"not compared: its module could not be called: {error}")
         if made is None:
             return Compared(text, note="not compared: nobody knows how its module is called")
-        largest = max(1.0, float(abs(made[0] if isinstance(made, tuple) else made).max()))
+        largest = max(1.0, float(abs(made[0] if isinstance(made, tuple) else made).max().detach()))
         atol = 0.0 if whole else allowance(largest, "float32", length)
         return Compared(text, api.compare(made, exact, atol=atol))
 
