@@ -65,6 +65,8 @@ OTHER_STEP = 1.25
 STEP_UNITS = 4.0
 # Rows that are described by themselves where the others are as expected.
 MIN_PART_ROWS = 16
+# Pairs that do not have two frequencies alone by chance.
+MIN_PAIRS = 4
 # Distance of a point of the unit circle from the wave measured of it; bfloat16 leaves 0.01.
 WAVE_GAP = 0.02
 # Of a base that a series without a rule shows, relative.
@@ -376,6 +378,11 @@ def _series_words(pairs: Pairs, w: Floats) -> str:
         if bad[0] > 1:
             return some
     own = f"{w.max():.4g} to {w.min():.4g}"
+    first, last = steps[0], steps[-1]
+    of_two = (np.minimum(abs(steps - first), abs(steps - last)) <= 2 * slack).all()
+    if of_two and len(steps) > MIN_PAIRS and first > 2 * last:
+        cut = ", as of exponents that are cut to whole numbers" * bool(abs(first - w[0]) <= 2 * slack[0])
+        return f"the pairs have two frequencies alone, {first:.4g} and {last:.4g}{cut}, where {own} were expected"
     half = len(steps) // 2
     if len(steps) == 2 * half > 2 and np.allclose(steps[:half], steps[half:], rtol=1e-3):
         return f"the frequencies of {half} pairs stand twice, one after the other"

@@ -78,14 +78,28 @@ def _hidden_otherwise(actual: Tabular, expected: Tabular) -> list[Finding]:
     for hidden in (have, want):
         each = hidden.reshape(-1, *hidden.shape[-2:])
         name = named_pattern(~each[0]) if (each == each[0]).all() and max(each.shape[1:]) <= MAX_SIDE else ""
-        texts.append(f"pairs are seen {name}" if name else f"{int(hidden.sum()):,} of {hidden.size:,} values are -inf")
+        texts.append(f"pairs are seen {name}" if name else f"{int(hidden.sum()):,} of {hidden.size:,} pairs are masked")
     text = f"{texts[0]}; expected: {texts[1].removeprefix('pairs are seen ')}"
+    if all("are masked" in one for one in texts):
+        others = (want & ~have, "seen that should be masked"), (have & ~want, "masked that should be seen")
+        text = "; ".join(_pairs_are(wrong, words) for wrong, words in others if wrong.any())
     if not want.any():
         kind = re.search(r"\(([a-z ]+)\)$", texts[0])
         text = f"a {kind[1]} mask where none was expected" if kind else f"a mask where none was expected: {texts[0]}"
     if not have.any():
         text = f"the mask is missing: {texts[1].replace('are', 'should be', 1)}"
     return [Finding("mask", f"{text}; all other values are right")]
+
+
+def _pairs_are(wrong: Shown, words: str) -> str:
+    """Return how many pairs are seen or masked, and the queries and keys of a block of them."""
+    each = wrong.reshape(-1, *wrong.shape[-2:])
+    any_of = np.asarray(each.any(axis=0))
+    queries, keys = (np.flatnonzero(any_of.any(axis=axis)) for axis in (1, 0))
+    is_block = (each == any_of).all() and any_of[np.ix_(queries, keys)].all()
+    where = f": {numbered('query', queries)}, {numbered('key', keys)}" * bool(is_block)
+    many = int(np.count_nonzero(wrong))
+    return f"{many:,} {'pair is' if many == 1 else 'pairs are'} {words}{where}"
 
 
 def mask_number(values: Floats) -> tuple[float | None, str]:

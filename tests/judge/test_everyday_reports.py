@@ -1,5 +1,8 @@
 """What three users met who had never seen the tool: a wrong sentence, a silence or a crash each."""
 
+import json
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -496,3 +499,40 @@ def test_a_forgotten_permute_behind_a_class_token_is_told(ask):
     np.save("theirs.npy", trained[None])
     np.save("ours.npy", np.concatenate([trained[:1], trained[1:].T.reshape(81, 64)])[None])
     ask("compare", "ours.npy", "theirs.npy").says("behind row 0, the values were reshaped instead of transposed")
+
+
+def test_pairs_that_a_mask_shows_too_many_are_counted_and_placed(ask):
+    images = np.zeros(18, int)
+    images[2:6], images[9:13] = 1, 2
+    same = (images[:, None] == images) & (images > 0)
+    either = (images[:, None] > 0) & (images > 0)
+    causal = np.tril(np.ones((18, 18), bool))
+    for low in (LOWEST, -np.inf):
+        for name, seen in (("all.npy", causal | either), ("own.npy", causal | same)):
+            np.save(name, np.where(seen, np.float32(0), np.float32(low)))
+        block = "queries 2 to 5, keys 9 to 12; all other values are right"
+        text = f"different: 16 pairs are seen that should be masked: {block}"
+        ask("compare", "all.npy", "own.npy").says(text).never("values are -inf")
+        ask("compare", "own.npy", "all.npy").says(f"different: 16 pairs are masked that should be seen: {block}")
+
+
+def test_equal_halves_of_columns_are_no_heads_to_which_a_vector_was_added(ask):
+    half = np.cumsum(np.random.default_rng(0).normal(size=(560, 16)), 0).astype("f4") * np.float32(0.05)
+    np.save("theirs.npy", np.tile(half, 2))
+    np.save("ours.npy", np.tile(half + np.random.default_rng(1).normal(size=half.shape).astype("f4") * 0.02, 2))
+    ask("compare", "ours.npy", "theirs.npy").ends(1).never("added", "rotated")
+
+
+def test_slopes_of_the_papers_formula_are_told_of_few_digits(ask):
+    slopes = 2.0 ** (-8 * np.arange(1, 13) / 12)
+    distances = np.abs(np.arange(60)[:, None] - np.arange(60))
+    Path("bias.json").write_text(json.dumps(np.round(-slopes[:, None, None] * distances, 7).tolist()))
+    ask("compare", "bias.json", "alibi:heads=12,len=60").says("slopes by the paper's formula 2^(-8h/H)")
+
+
+def test_exponents_that_were_divided_as_whole_numbers_leave_two_frequencies(ask):
+    columns = np.arange(64)
+    angles = np.arange(80)[:, None] / 1e4 ** (2 * columns // 64)
+    np.save("python2.npy", np.where(columns % 2, np.cos(angles), np.sin(angles)))
+    text = "the pairs have two frequencies alone, 1 and 0.0001, as of exponents that are cut to whole numbers"
+    ask("compare", "python2.npy", "sinusoidal:dim=64,len=80").says(text)
