@@ -306,7 +306,7 @@ class CsvTable(BatchTable):
                 rule = f"line {number} has {count} value{'s' * (count > 1)}, and the first line has {width}"
                 printed = self.source.name == "standard input"
                 remedy = "let pecli generate write it with -o -" if printed else "delete lines that are not rows"
-                if count < width and not "".join(lines[number - self._line + 1 :]).strip():
+                if self._cut and number == self._line + len(lines) - 1:  # the last line, without its end
                     remedy = "the file was cut off, most likely: write it again"
                 return self.source.bad(f"{rule}: {remedy}")
         return self.source.bad(f"has lines that are not split into {width} columns, or are longer than {BLOCK:,} bytes")

@@ -379,8 +379,8 @@ def _series_words(pairs: Pairs, w: Floats) -> str:
             return some
     own = f"{w.max():.4g} to {w.min():.4g}"
     first, last = steps[0], steps[-1]
-    of_two = (np.minimum(abs(steps - first), abs(steps - last)) <= 2 * slack).all()
-    if of_two and len(steps) > MIN_PAIRS and first > 2 * last:
+    of_two = (np.minimum(abs(steps - first), abs(steps - last)) <= 2 * slack).all() and first - last > 2 * slack[0]
+    if of_two and len(steps) > MIN_PAIRS:
         cut = ", as of exponents that are cut to whole numbers" * bool(abs(first - w[0]) <= 2 * slack[0])
         return f"the pairs have two frequencies alone, {first:.4g} and {last:.4g}{cut}, where {own} were expected"
     half = len(steps) // 2

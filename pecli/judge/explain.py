@@ -308,9 +308,11 @@ def _described(case: Case, table: Table, *, named: bool = True) -> list[Finding]
         return listed
     findings = wave_differences(actual, table, found, named=named) or grid_differences(actual, table, found)
     findings = findings or bias_differences(actual, table, found) or _mistaken(actual, table)
-    if findings and findings[0].kind in ("factor", "identity") and table.source.encoding.family is Family.BIAS:
-        is_factor = findings[0].kind == "factor"  # of few digits, slopes that have a name
-        findings = (described_printed(actual, table) if is_factor else _identified(actual, table, found)) or findings
+    of_bias = findings[0].kind if findings and table.source.encoding.family is Family.BIAS else ""
+    if of_bias == "factor":  # of few digits, slopes that have a name
+        findings = described_printed(actual, table) or findings
+    elif of_bias == "identity":
+        findings = _identified(actual, table, found) or findings
     narrower = sum(a.shape[-1] for a in actual.arrays if a.shape) < sum(a.shape[-1] for a in table.arrays if a.shape)
     kinds = [one.kind for one in findings]
     several = len(kinds) - kinds.count("rounding") > 1

@@ -398,7 +398,7 @@ def _after(applied: AppliedRotation) -> Iterator[tuple[str, Kernel]]:
         _, place, many = np.unique(applied.at, return_inverse=True, return_counts=True)
         sums = (np.stack([np.bincount(place, column) for column in values.T], axis=1) for values in (x, y - x))
         inputs, vectors = (one / many[:, None] for one in sums)
-        if many.min() > 1 and not np.allclose(x, inputs[place]):  # of equal inputs any numbers would do
+        if many.min() > 1 and not np.allclose(x, inputs[place]):  # else any numbers would do
             text = "one vector is added at each position, where pairs should be rotated"
             yield text, lambda v: x[v] + vectors[place[v]]
         bias = rotate(y - right, 1 / z, applied.pairs).mean(axis=0, keepdims=True)

@@ -74,13 +74,15 @@ def _hidden_otherwise(actual: Tabular, expected: Tabular) -> list[Finding]:
     seen, gap = ~(have | want), MAX_SEEN_GAP + max(GRIDS[table.arrays[0].dtype].rounding for table in both)
     if (have == want).all() or not np.allclose(y[seen], x[seen], gap, gap):
         return []
-    texts = []
+    names, texts = [], []
     for hidden in (have, want):
         each = hidden.reshape(-1, *hidden.shape[-2:])
-        name = named_pattern(~each[0]) if (each == each[0]).all() and max(each.shape[1:]) <= MAX_SIDE else ""
-        texts.append(f"pairs are seen {name}" if name else f"{int(hidden.sum()):,} of {hidden.size:,} pairs are masked")
+        is_one = (each == each[0]).all() and max(each.shape[1:]) <= MAX_SIDE
+        names.append(named_pattern(~each[0]) if is_one else "")
+        many = f"{int(hidden.sum()):,} of {hidden.size:,} pairs are masked"
+        texts.append(f"pairs are seen {names[-1]}" if names[-1] else many)
     text = f"{texts[0]}; expected: {texts[1].removeprefix('pairs are seen ')}"
-    if all("are masked" in one for one in texts):
+    if not any(names):
         others = (want & ~have, "seen that should be masked"), (have & ~want, "masked that should be seen")
         text = "; ".join(_pairs_are(wrong, words) for wrong, words in others if wrong.any())
     if not want.any():
@@ -92,12 +94,10 @@ def _hidden_otherwise(actual: Tabular, expected: Tabular) -> list[Finding]:
 
 
 def _pairs_are(wrong: Shown, words: str) -> str:
-    """Return how many pairs are seen or masked, and the queries and keys of a block of them."""
+    """Return how many pairs are seen or masked, and their queries and keys where they are a block of each matrix."""
     each = wrong.reshape(-1, *wrong.shape[-2:])
-    any_of = np.asarray(each.any(axis=0))
-    queries, keys = (np.flatnonzero(any_of.any(axis=axis)) for axis in (1, 0))
-    is_block = (each == any_of).all() and any_of[np.ix_(queries, keys)].all()
-    where = f": {numbered('query', queries)}, {numbered('key', keys)}" * bool(is_block)
+    queries, keys = (np.flatnonzero(each.any(axis=axes)) for axes in ((0, 2), (0, 1)))
+    where = f": {numbered('query', queries)}, {numbered('key', keys)}" * bool(each[:, queries][..., keys].all())
     many = int(np.count_nonzero(wrong))
     return f"{many:,} {'pair is' if many == 1 else 'pairs are'} {words}{where}"
 

@@ -289,11 +289,10 @@ def _rounding(both: TwoTensors) -> list[Finding]:
     if not alike and all(one.wrong.any() for one in _applied(both)):
         return []
     if both.coarser in LOW_TYPES and both.held != effective_dtype(both.right, both.wanted):
-        text = f"have the precision of {both.coarser}: each is within its roundings of"
         of_file = both.held == both.coarser
-        return [
-            Finding("type", f"values {text} the expected one" if of_file else f"the expected values {text} the file's")
-        ]
+        which, other = ("values", "the expected one") if of_file else ("the expected values", "the file's")
+        text = f"{which} have the precision of {both.coarser}: each is within its roundings of {other}"
+        return [Finding("type", text)]
     return [harmless(f"{both.held} rounding, if both were rotated", float(np.abs(both.y - both.right).max()), 0)]
 
 

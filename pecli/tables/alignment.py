@@ -372,10 +372,13 @@ def _lone(other: Tabular) -> list[str]:
 
 
 def _some_rows(table: Tabular) -> NDArray[Any]:
-    """Return some rows of the first array as float64, (n, width), spread over all of it where they are read fast."""
+    """Return some rows of the first array as float64, (n, width), spread over all of it where they are read fast.
+
+    They are spread unevenly: even steps may follow a diagonal of a grid, where both axes have the same values.
+    """
     array = table.arrays[0]
     last = 4 * LOOK_ROWS if getattr(table, "sequential", False) else array.rows  # going far ahead is dear
-    places = sorted({*np.linspace(0, min(array.rows, last) - 1, LOOK_ROWS).astype(int).tolist()})
+    places = sorted({*(np.linspace(0, 1, LOOK_ROWS) ** 1.5 * (min(array.rows, last) - 1)).astype(int).tolist()})
     sample = [floats(table.read_rows([array.name], k, k + 1)[array.name], array.dtype) for k in places]
     with np.errstate(all="ignore"):
         return np.concatenate(sample).astype(np.float64)

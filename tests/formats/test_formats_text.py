@@ -176,7 +176,8 @@ def test_csv_rows_are_found_anywhere(tmp_path):
 @pytest.mark.parametrize(
     ("text", "word"),
     [
-        ("position,pe0\n0,1.0\n1\n", "line 3 has 1 value, and the first line has 2"),
+        ("position,pe0\n0,1.0\n1\n", "line 3 has 1 value, and the first line has 2: delete lines that are not rows"),
+        ("1,2,3\n4,5,6\n7,8", "line 3 has 2 values, and the first line has 3: the file was cut off"),
         ("position,pe0\n", "has no rows of numbers"),
         ("# only a comment\n", "has no rows of numbers"),
         ("a,a\n1,2\n", "two columns called 'a'"),
