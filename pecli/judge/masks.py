@@ -82,7 +82,7 @@ def _hidden_otherwise(actual: Tabular, expected: Tabular) -> list[Finding]:
         many = f"{int(hidden.sum()):,} of {hidden.size:,} pairs are masked"
         texts.append(f"pairs are seen {names[-1]}" if names[-1] else many)
     text = f"{texts[0]}; expected: {texts[1].removeprefix('pairs are seen ')}"
-    if not any(names):
+    if not names[0]:
         others = (want & ~have, "seen that should be masked"), (have & ~want, "masked that should be seen")
         text = "; ".join(_pairs_are(wrong, words) for wrong, words in others if wrong.any())
     if not want.any():

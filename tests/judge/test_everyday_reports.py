@@ -514,6 +514,11 @@ def test_pairs_that_a_mask_shows_too_many_are_counted_and_placed(ask):
         text = f"different: 16 pairs are seen that should be masked: {block}"
         ask("compare", "all.npy", "own.npy").says(text).never("values are -inf")
         ask("compare", "own.npy", "all.npy").says(f"different: 16 pairs are masked that should be seen: {block}")
+    np.save("causal.npy", np.where(causal, np.float32(0), np.float32(-np.inf)))
+    causal[3, 9] = True
+    np.save("one.npy", np.where(causal, np.float32(0), np.float32(-np.inf)))
+    said = "different: 1 pair is seen that should be masked: query 3, key 9; all other values are right"
+    ask("compare", "one.npy", "causal.npy").says(said)
 
 
 def test_equal_halves_of_columns_are_no_heads_to_which_a_vector_was_added(ask):
