@@ -67,7 +67,7 @@ from pecli.numbers.rounding import Floats, Integers, floats
 from pecli.spec.catalogue import CATALOGUE
 from pecli.spec.declaration import TABLE_KEYS, Family
 from pecli.spec.hooks import UNITS
-from pecli.spec.measured import LENGTHS, PUBLISHED_BASES
+from pecli.spec.measured import LENGTHS, PUBLISHED_BASES, PUBLISHED_COST
 from pecli.spec.plans import Waves
 from pecli.spec.recipe import Recipe, join_recipe, split_recipe
 from pecli.spec.tabular import InMemory, Tabular, View
@@ -567,7 +567,7 @@ def described(name: waves.WaveName, found: Tally, names: Sequence[waves.WaveName
     determined &= rows > 1 or name.start != 0  # of every base, row 0 holds ones and zeros
     if pairs < MIN_SURE_PAIRS or (rows < MIN_SURE_ROWS and (narrow or pairs < MIN_SURE_COLUMNS)):
         determined &= name.cost <= 1.0 and not measured.reading.is_angles
-    if name.named.fitted:
+    if name.named.fitted > PUBLISHED_COST:
         determined &= found.equal >= MIN_EQUAL_FITTED.get(measured.dtype, 0.0) * found.count
     confidence = "sure" if not found.unexplained and determined and not name.phase.endswith("negated") else "likely"
     if pairs == 1 and measured.reading.is_alone:

@@ -249,11 +249,15 @@ class Named:
     inputs: tuple[int, ...] = ()
 
 
+# Cost, in digits, of a number that is published.
+PUBLISHED_COST = 0.5
+
+
 def plain_digits(value: Decimal | Fraction, published: tuple[str, ...] = ()) -> float:
     """Return the cost of a number in digits: nothing much if published, else its digits."""
     value = decimal_of(value)
     texts = {format(Decimal(text), "f") for text in published}
-    return 0.5 if format(value.normalize(), "f") in texts else float(digits(value))
+    return PUBLISHED_COST if format(value.normalize(), "f") in texts else float(digits(value))
 
 
 class GridAxis(NamedTuple):

@@ -223,3 +223,11 @@ def test_a_length_that_others_give_as_well_is_likely(ask, original, confidence):
     angle, magnitude = np.outer(np.arange(512), w * (1 - ramp) + w / 4 * ramp), 1 + 0.1 * np.log(4)
     np.savez("c.npz", **{f.__name__: (f(angle) * magnitude).astype("f4") for f in (np.cos, np.sin)})
     ask("identify", "c.npz").says(f"original-max={original}", f"({confidence}")
+
+
+def test_a_long_cache_of_numpys_own_cosines_is_sure(ask):
+    for name, base in (("ours.npy", 5e5), ("theirs.npy", 1e4)):
+        w = (1 / base ** (np.arange(0, 16, 2, dtype="f4") / np.float32(16))).astype("f4")
+        np.save(name, np.cos(np.outer(np.arange(131072, dtype="f4"), w)))
+    ask("identify", "ours.npy").says("rope:dim=16,base=500000,len=131072", "sure")
+    ask("compare", "ours.npy", "theirs.npy").says("different: base 500000 where 10000 was expected")
