@@ -26,7 +26,7 @@ from pecli.judge.arrangements import (
 )
 from pecli.judge.case import Case, Rule, behind
 from pecli.judge.description import COPIES
-from pecli.judge.expected import mistaken_recipes
+from pecli.judge.expected import mistaken
 from pecli.judge.grids import CHANNELS_FIRST
 from pecli.judge.located import VAGUE, located
 from pecli.judge.masks import mask_differences
@@ -98,7 +98,7 @@ def _scale_array(case: Case) -> list[Finding]:
         return []
     of_scale, meant = scales[0]
     have = View(case.actual, [case.actual.array(of_scale)])
-    for change, other in mistaken_recipes(case.recipe) if case.recipe is not None else ():
+    for change, other in mistaken(case.recipe) if case.recipe is not None else ():
         pairs = matched_views(have, View(other, [other.array(meant)]))
         if all(one.kind == "rounding" for one in located(pairs)):
             return [Finding(change.kind, f"{of_scale}: {change.text}")]

@@ -16,6 +16,7 @@ from pecli.spec.hooks import Change, other_bases, other_units, other_values, par
 from pecli.spec.measured import PUBLISHED_BASES, Floats, Named
 from pecli.spec.plans import Waves
 from pecli.spec.recipe import Recipe
+from pecli.spec.tabular import InMemory, Tabular
 from pecli.tables.table import Table
 
 # Rows of a table in which missing rows are looked for; their values are held in memory.
@@ -94,8 +95,11 @@ class Expected:
         return self.plans[asked]
 
 
-def mistaken_recipes(table: Table) -> Iterator[tuple[Change, Table]]:
-    """Yield the mistakes in parameters that the encoding of a table declares, and the table that each gives."""
+def mistaken(table: Table) -> Iterator[tuple[Change, Tabular]]:
+    """Yield the mistakes in parameters or values that the encoding of a table declares, and the table that each gives.
+
+    The table of other values is float32.
+    """
     encoding, keys = table.source.encoding, table.source.keys()
     for change in encoding.hook("mistakes")(keys) if encoding.declares("mistakes") else ():
         given = {key: value for key, value in {**keys, **change.keys}.items() if value is not None}
@@ -103,6 +107,10 @@ def mistaken_recipes(table: Table) -> Iterator[tuple[Change, Table]]:
             other = Table(Recipe.bind(encoding.name, **given), table.extent, table.request)
             if change.keys and other.arrays:  # which need its plan
                 yield change, other
+        if change.values is not None:
+            exact = table.as_type("float64")
+            held = {a.name: change.values(a.name, exact.read(a.name), 0).astype("f4") for a in exact.arrays}
+            yield change, InMemory(held)
 
 
 def mistaken_tables(table: Table) -> Iterator[tuple[Change, Floats]]:

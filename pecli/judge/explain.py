@@ -24,7 +24,7 @@ from pecli.judge.case import Case, Rule, behind, first_answer
 from pecli.judge.cycles import cycle_differences
 from pecli.judge.description import STILL, harmless, is_still
 from pecli.judge.difference import position_words, wave_differences
-from pecli.judge.expected import Expected, mistaken_recipes
+from pecli.judge.expected import Expected, mistaken
 from pecli.judge.frequency_differences import frequency_differences
 from pecli.judge.grid_differences import grid_differences
 from pecli.judge.grids import CHANNELS_FIRST
@@ -330,8 +330,8 @@ def _mistaken(actual: Tabular, table: Table) -> list[Finding]:
     """Return the mistake that the encoding declares and that gives all features of several coordinates; else []."""
     plan = table.plan
     of_several = isinstance(plan, Waves) and (plan.cross is not None or bool(plan.axes)) and not is_large(actual)
-    for change, other in mistaken_recipes(table) if of_several else ():
-        pairs = matched_views(actual, other.as_type("float64"))
+    for change, other in mistaken(table) if of_several else ():
+        pairs = matched_views(actual, other)
         values = [[read_floats(view, 0, view.rows) for view in pair] for pair in pairs]
         most = MAX_ANGLE_GAP + max((EPSILON.get(left.dtype, 0.0) for left, _ in pairs), default=0.0)
         if pairs and all(

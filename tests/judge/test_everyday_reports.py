@@ -341,10 +341,17 @@ def test_linspace_with_its_end_is_told(ask, rows):
 def test_the_scale_of_xpos_is_judged_beside_right_cosines(ask):
     made = pecli.table("xpos:dim=64,max-len=512,len=512")
     held = {name: np.asarray(values) for name, values in made.items()}
-    for own, said in ((1 / held["scale"], "reciprocals"), (held["scale"] ** 2, "squares")):
+    powers, at = np.arange(32), (np.arange(512)[:, None] - 256) / 512
+    for own, said in (
+        (1 / held["scale"], "all values are the reciprocals of the expected ones"),
+        (held["scale"] ** 2, "scale-base 256 where 512 was expected"),
+        (((powers / 64 + 0.4) / 1.4) ** at, "each pair fades by (i/dim + 0.4) / 1.4"),
+        ((powers / 32 + 0.4) ** at, "each pair fades by 2i/dim + 0.4"),
+        (((powers / 31 + 0.4) / 1.4) ** at, "each pair fades by (2i/(dim - 2) + 0.4) / 1.4"),
+    ):
         np.savez("xpos.npz", **{**held, "scale": own})
         answer = ask("compare", "xpos.npz", "xpos:dim=64,max-len=512,len=512").ends(1)
-        answer.says(f"scale: all values are the {said} of the expected ones").never("likely")
+        answer.says(f"scale: {said}").never("likely")
 
 
 def test_frequencies_of_a_narrow_buffer_are_not_the_same(ask):

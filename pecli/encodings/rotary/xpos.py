@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from decimal import Decimal
 from fractions import Fraction
-from functools import cache
+from functools import cache, partial
 from typing import Annotated, Literal
 
-from pecli.encodings.shared.deferred import dd
+from pecli.encodings.shared.deferred import Floats, dd, np
 from pecli.encodings.shared.parameters import Base, HeadDim
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import FOR_DOUBLED, geometric, number_text
 from pecli.spec.declaration import Facts, Family, Param, encoding
-from pecli.spec.hooks import Change, Effect
+from pecli.spec.hooks import Change, Effect, other_values
 from pecli.spec.plans import Companion, Waves, rotation
 
 EFFECT = Effect(factor="scale", opposed=True, note="queries are multiplied by the scale, keys divided by it")
@@ -94,7 +94,30 @@ def xpos(
 
 
 def mistakes(keys: Mapping[str, str]) -> Iterator[Change]:
-    """Yield a scale whose centre is the first position."""
+    """Yield a scale whose centre is the first position, and scales of another base or of other powers."""
     if keys["centre"] in ("floor", "ceil"):
         text = "1 at position 0, not in the middle: half the length is not subtracted"
         yield Change("parameter", text, {"centre": "0", "max-len": None})
+    lengths = (keys[key] for key in ("dim", "max-len") if keys.get(key))
+    yield from other_values(keys, "scale-base", "512", "256", "1024", *lengths)
+    for formula, of_pair in POWERS.items():
+        text = f"each pair fades by {formula} where (2i/dim + 0.4) / 1.4 was expected"
+        yield Change("scale", text, values=partial(_faded, of_pair))
+
+
+# Formulas taken for a pair's power of the scale: what each gives for pairs i as an array, and the width.
+POWERS: dict[str, Callable[[Floats, int], Floats]] = {
+    "(i/dim + 0.4) / 1.4": lambda i, dim: (i / dim + 0.4) / 1.4,
+    "2i/dim + 0.4": lambda i, dim: 2 * i / dim + 0.4,
+    "(2i/(dim - 2) + 0.4) / 1.4": lambda i, dim: (2 * i / (dim - 2) + 0.4) / 1.4,
+}
+
+
+def _faded(of_pair: Callable[[Floats, int], Floats], name: str, rows: Floats, first: int) -> Floats:
+    """Return rows of the scales (n, pairs) with other powers; the rows of cosines and sines as they are."""
+    pairs = rows.shape[-1]
+    if name != "scale" or pairs < 2:
+        return rows
+    i = np.arange(pairs, dtype=float)
+    powers = np.log(of_pair(i, 2 * pairs)) / np.log((i / pairs + 0.4) / 1.4)
+    return np.asarray(rows**powers)
