@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pecli.judge.orders import span
-from pecli.judge.planes import Floats, Integers
+from pecli.judge.planes import EPSILON, Floats, Integers
 
 MAX_TOKENS = 5  # rows before a grid that are not resized: a class token and registers
 MAX_ASPECT = 4  # of the grid that a table is resized to
@@ -52,12 +52,16 @@ class Interpolation(NamedTuple):
         """Return what is said of it along one or two axes."""
         return "bi" * (axes > 1 and self.nearest is None) + self.name
 
+    def places(self, old: int, new: int) -> Floats:
+        """Return where `new` values stand among `old` ones."""
+        if self.aligned:
+            return np.linspace(0.0, old - 1.0, new)
+        return np.asarray((np.arange(new) + 0.5) * old / (new + self.added) - 0.5)
+
     def weights(self, old: int, new: int, which: Integers | None = None) -> Floats:
         """Return the share of each of `old` values in some or all of `new` ones, (n, old), as in PyTorch."""
         which = np.arange(new) if which is None else which
-        at = np.linspace(0.0, old - 1.0, new)[which]
-        if not self.aligned:
-            at = np.asarray((which + 0.5) * old / (new + self.added) - 0.5)
+        at = self.places(old, new)[which]
         places = np.arange(old) if self.antialias else np.arange(-2, old + 2)
         x = np.abs(at[:, None] - places) / (max(1.0, old / new) if self.antialias else 1.0)
         kernel = np.maximum(0.0, 1 - x)
@@ -127,28 +131,49 @@ def _grids(n: int, count: int) -> Iterator[tuple[int, Sides, Sides]]:
 
 
 def resized_otherwise(have: Floats, want: Floats, error: float) -> str:
-    """Return how one square grid was enlarged in two ways, with rows before it that both have; "" where it was not.
+    """Return how one table was enlarged in two ways, with rows before it that both have; "" where it was not.
 
     `error` is that of the values' type, relative to the largest.
     """
-    count, near = len(want), MAX_SOURCE_ERRORS * error * np.abs(want).max(initial=0.0)
+    places = len(want) * EPSILON["float32"]  # by which they are off, computed in float32
+    near = (MAX_SOURCE_ERRORS * error + places) * np.abs(want).max(initial=0.0)
     columns = np.linspace(0, want.shape[1] - 1, min(SAMPLE, want.shape[1])).astype(np.int64)
     same = int((have != want).any(axis=1).argmax())
-    for old, tokens in product(range(2, math.isqrt(count)), range(min(same, MAX_TOKENS) + 1)):
-        for _, sides, new in (one for one in _grids(old * old + tokens, count) if one[0] == tokens and len(one[1]) > 1):
-            for way in WAYS if max(sides) < min(new) else ():
-                shares = [way.weights(old, side) for side in new]
-                source = _source(want[tokens:, columns], new, shares)
-                every, grid = np.arange(count - tokens), want[tokens:, columns]
-                few = every[:: max(1, len(every) // SAMPLE)]  # whose weights take less time than those of all
-                gaps = (np.abs(_made(source, way, sides, new, at) - grid[at]).max() for at in (few, every))
-                if any(gap > near for gap in gaps):
-                    continue
-                whole = np.concatenate([want[:tokens], _source(want[tokens:], new, shares)])
-                for text, other in interpolated(whole, have):
-                    if np.abs(other - have).max() <= MAX_SOURCE_ERRORS * near:
-                        return f"{text.replace('the expected', 'the', 1)}, where {way.words(2)} was expected"
+    for tokens in range(min(same, MAX_TOKENS) + 1):
+        few, every = want[tokens:, columns], np.arange(len(want) - tokens)
+        lines = ((way, (old,), few.shape[:1]) for old in _lines([few, have[tokens:, columns]], near) for way in LINEAR)
+        for way, old, new in (*lines, *_enlarged(len(want), tokens)):
+            shares = [way.weights(a, b) for a, b in zip(old, new, strict=True)]
+            source = _source(few, new, shares)
+            sample = every[:: max(1, len(every) // SAMPLE)]  # whose weights take less time than those of all
+            gaps = (np.abs(_made(source, way, old, new, at) - few[at]).max() for at in (sample, every))
+            if any(gap > near for gap in gaps):
+                continue
+            whole = np.concatenate([want[:tokens], _source(want[tokens:], new, shares)])
+            for text, other in interpolated(whole, have):
+                if np.abs(other - have).max() <= MAX_SOURCE_ERRORS * near:
+                    return f"{text.replace('the expected', 'the', 1)}, where {way.words(len(old))} was expected"
     return ""
+
+
+def _enlarged(count: int, tokens: int) -> Iterator[tuple[Interpolation, Sides, Sides]]:
+    """Yield the ways by which a square grid may have become one of `count` rows, some of which stand before it."""
+    for old in range(2, math.isqrt(count)):
+        for kept, sides, new in _grids(old * old + tokens, count):
+            if kept == tokens and len(sides) > 1 and max(sides) < min(new):
+                yield from ((way, sides, new) for way in WAYS)
+
+
+def _lines(tables: Sequence[Floats], near: float) -> Iterator[int]:
+    """Yield the lengths from which a linear way gives straight lines where one of some tables (n, width) has them."""
+    for table in tables:
+        count = len(table)
+        straight = (np.abs(np.diff(table, 2, axis=0)) <= near).all(axis=1)
+        for way, old in product(LINEAR, range(2, count) if straight.any() and not straight.all() else ()):
+            at = way.places(old, count).clip(0, old - 1)
+            within = np.floor(at[2:] - EPSILON["float32"]) <= np.floor(at[:-2])
+            if np.array_equal(within & (np.abs(np.diff(at, 2)) < EPSILON["float32"]), straight):
+                yield old
 
 
 def not_resized(have: Floats, want: Floats, error: float) -> str:

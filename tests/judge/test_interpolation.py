@@ -113,6 +113,18 @@ def test_a_trained_grid_that_was_enlarged_in_another_way_is_told(ask, way, said,
     answer.says(said, "(row 0 was kept), where bicubic interpolation with antialias was expected")
 
 
+@pytest.mark.parametrize(("old", "new", "tokens"), [(64, 160, 0), (100, 250, 1), (64, 128, 0)])
+def test_a_trained_table_that_was_stretched_with_other_corners_is_told(ask, old, new, tokens):
+    trained = np.random.default_rng(5).normal(0, 0.02, (old, 24)).astype("f4")
+    for way in WAYS[:2]:
+        made = np.concatenate([trained[:tokens], (way.weights(old, new) @ trained).astype("f4")])
+        np.save(f"{way.aligned}.npy", made)
+    told = f"different: the {old} rows were resized to {new} by linear interpolation"
+    kept, how = " (row 0 was kept)" * tokens, "where linear interpolation"
+    ask("compare", "False.npy", "True.npy").ends(1).says(f"{told}{kept}, {how}, corners aligned was expected")
+    ask("compare", "True.npy", "False.npy").ends(1).says(f"{told}, corners aligned{kept}, {how} was expected")
+
+
 def test_another_grid_of_the_same_size_is_not_resized(ask):
     rng = np.random.default_rng(4)
     trained = rng.normal(0, 0.02, (2, 197, 24)).astype(np.float32)
