@@ -45,7 +45,7 @@ from pecli.tables.layouts import cosine_sine_pairs
 from pecli.tables.parts import ConcatTable
 from pecli.tables.request import ArrayNaming
 from pecli.tables.table import Table
-from pecli.tables.views import copies_of, matched_views, pair_views
+from pecli.tables.views import copies_of, matched_views, pair_views, view_of
 
 # Largest difference that rounding makes: float32 phases are off by 0.01, and bfloat16 phases are another finding.
 MAX_HARMLESS = 0.05
@@ -90,20 +90,22 @@ def _differing(actual: Tabular, expected: Tabular, found: Comparison) -> Iterato
         yield table if whole else View(table, kept)
 
 
-def _scale_array(case: Case) -> list[Finding]:
-    """Return why the scale of xPos differs beside right cosines and sines."""
-    arrays = case.found.arrays
-    scales = [one.names for one in arrays if one.figures.beyond and "scale" in one.names[1]]
-    if not len(scales) == 1 < len(arrays) == 1 + sum(not one.figures.beyond for one in arrays):
+def _beside_waves(case: Case) -> list[Finding]:
+    """Return why the scale of xPos or the decay of RetNet differs beside right cosines and sines."""
+    arrays, plan = case.found.arrays, case.recipe.plan if case.recipe is not None else None
+    others = [one.names for one in arrays if one.figures.beyond]
+    beside = [one.name for one in plan.companions] if isinstance(plan, Waves) else []
+    beside += [one.name for one in plan.fixed] if isinstance(plan, Waves) else []
+    if case.recipe is None or not len(others) == 1 < len(arrays) or others[0][1] not in beside:
         return []
-    of_scale, meant = scales[0]
-    have = View(case.actual, [case.actual.array(of_scale)])
-    for change, other in mistaken(case.recipe) if case.recipe is not None else ():
+    own, meant = others[0]
+    have = View(case.actual, [case.actual.array(own)])
+    for change, other in mistaken(case.recipe):
         pairs = matched_views(have, View(other, [other.array(meant)]))
         if all(one.kind == "rounding" for one in located(pairs)):
-            return [Finding(change.kind, f"{of_scale}: {change.text}")]
+            return [Finding(change.kind, f"{own}: {change.text}")]
     views = matched_views(have, View(case.expected, [case.expected.array(meant)]))
-    return [one._replace(text=f"{of_scale}: {one.text}") for one in located(views)]
+    return [one._replace(text=one.text if own in one.text else f"{own}: {one.text}") for one in located(views)]
 
 
 def _along_first(case: Case) -> list[Finding]:
@@ -331,6 +333,29 @@ def of_one_array(case: Case, table: Table) -> list[Finding]:
     return [one._replace(text=f"{name}: {one.text}") for one in named if name not in one.text]
 
 
+def of_angles(case: Case, table: Table) -> list[Finding]:
+    """Return that a matrix holds the angles of a rotary table, each once or twice, and how these differ; else []."""
+    actual, plan = case.actual, table.plan
+    if len(actual.arrays) != 1 or is_large(actual) or not isinstance(plan, Waves) or plan.axes:
+        return []
+    view, half = view_of(actual, actual.arrays[0]), len(plan.frequencies)
+    y = read_floats(view, 0, view.rows)
+    parts = [y] if y.shape[1] == half else [y[:, :half], y[:, half:]] if y.shape[1] == 2 * half else []
+    parts = [y[:, ::2], y[:, 1::2]] if len(parts) == 2 and (y[:, 0] == y[:, 1]).all() else parts
+    if not parts or not np.array_equal(parts[0], parts[-1]) or not np.abs(y).max(initial=0) > 2 * np.pi:
+        return []
+    angles = parts[0]
+    row, column = np.unravel_index(np.abs(angles).argmax(), angles.shape)
+    products = np.outer(angles[:, column], angles[row] / angles[row, column])
+    if np.abs(products - angles).max() > MAX_ADDITIONAL_GAP * np.abs(angles).max():
+        return []
+    apart = Table(table.source, table.extent, table.request._replace(layout="split"))
+    others = case.explained(InMemory({"cos": np.cos(angles), "sin": np.sin(angles)}), apart)
+    is_known = bool(others) and others[0].kind not in (*VAGUE, "rounding", "type")
+    text = "the file holds angles: no cosine and no sine was taken"
+    return [*others, Finding("angles", text)] if is_known else []
+
+
 def channels_first(case: Case, table: Table) -> list[Finding]:
     """Return that the channels of a map come before the grid, and how it differs besides; [] of any other table."""
     actual = case.actual
@@ -408,7 +433,7 @@ def padded_columns(case: Case, expected: Table) -> list[Finding]:
 # The arrays and axes first: what else differs is told of the table that they leave.
 ARRAY_RULES: tuple[Rule, ...] = (
     _differing_arrays,
-    _scale_array,
+    _beside_waves,
     lambda case: mask_differences(case.actual, case.expected, case.explained),
     _along_first,
     _copies,

@@ -134,7 +134,7 @@ def identified(table: Tabular, positions: Floats | None = None) -> Identificatio
 def _reasons(table: Tabular, found: Identification) -> Iterator[str]:
     """Yield why an unknown table is none: what each of two arrays is, or how it differs from a recipe like it."""
     from pecli.judge.cycles import cyclic
-    from pecli.judge.description import STILL, is_still, repeated_rows
+    from pecli.judge.description import repeated_rows, still
     from pecli.judge.identify import MIN_EXPLAINED_NEAREST
     from pecli.judge.located import VAGUE
     from pecli.judge.noise import TRAINED, is_trained, random_parts, random_words
@@ -146,8 +146,8 @@ def _reasons(table: Tabular, found: Identification) -> Iterator[str]:
     if each := (cyclic(table) if of_one_pair else ()) or _each_alone(table):
         yield from each
         return
-    if not is_large(table) and is_still(table):
-        yield STILL
+    if not is_large(table) and (text := still(table)):
+        yield text
         return
     if not is_large(table) and _is_half_ones(table) and all(_is_one_row(table, array.name) for array in table.arrays):
         yield "every row is the same: two values, half 0 and half 1, as sines and cosines of position 0 are, or a mask"

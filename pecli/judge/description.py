@@ -349,17 +349,23 @@ def _is_orthonormal(values: Floats) -> bool:
     return bool(np.abs(values.T @ values - np.eye(values.shape[1])).max() < MAX_NORM_GAP)
 
 
-STILL = "every angle is 0: cos is 1 and sin is 0 everywhere, as with frequencies (inv_freq) of 0"
+# Largest angle of a table whose frequencies are none, as of memory that was never written.
+MAX_STILL = 1e-6
 
 
-def is_still(table: Tabular) -> bool:
-    """Whether cosines are 1 and sines 0 in a table of some of them."""
+def still(table: Tabular) -> str:
+    """Return that every angle of a table of cosines and sines is 0, or next to it; "" where pairs turn."""
     pair = [table.array(name) for name in cosines_and_sines([array.name for array in table.arrays])]
     first = [read_floats(view_of(table, array), 0, min(2, array.rows)) for array in pair]  # the others may cost time
-    if not first or (first[0] != 1).any() or first[1].any() or first[0].size < 2:
-        return False
+    if not first or (first[0] != 1).any() or (np.abs(first[1]) > MAX_STILL).any() or first[0].size < 2:
+        return ""
     cos, sin = (floats(table.read(array.name), array.dtype) for array in pair)
-    return bool((cos == 1).all() and not sin.any())
+    largest = np.abs(sin).max()
+    if (cos != 1).any() or largest > MAX_STILL:
+        return ""
+    if not largest:
+        return "every angle is 0: cos is 1 and sin is 0 everywhere, as with frequencies (inv_freq) of 0"
+    return f"no angle is above {largest:.2g}: cos is 1 everywhere, as with frequencies (inv_freq) that were never set"
 
 
 # By how much the squares of a cosine and a sine may miss 1, in bfloat16.

@@ -65,6 +65,8 @@ OTHER_STEP = 1.25
 STEP_UNITS = 4.0
 # Rows that are described by themselves where the others are as expected.
 MIN_PART_ROWS = 16
+# Share of a row's values, of those that are off in the worst one, that arithmetic of another order may leave off.
+MAX_FAINT = 0.1
 # Pairs that do not have two frequencies alone by chance.
 MIN_PAIRS = 4
 # Distance of a point of the unit circle from the wave measured of it; bfloat16 leaves 0.01.
@@ -685,9 +687,10 @@ def _located(name: waves.WaveName, want: Expected, total: Tally) -> Iterator[Fin
 
 def _in_part(planes: Sequence[Plane], total: Tally, want: Expected) -> Iterator[Finding]:
     """Yield the findings on a run of rows that is described otherwise than the other rows, as after a joint."""
-    first, last = (int(row) for row in np.flatnonzero(total.rows)[[0, -1]])
+    at = np.flatnonzero(total.rows > MAX_FAINT * total.rows.max())
+    first, last = at[[0, -1]].tolist()
     count = last + 1 - first
-    if MIN_PART_ROWS <= count < planes[0].rows and np.count_nonzero(total.rows) > MIN_SAMPLE * count:
+    if MIN_PART_ROWS <= count < planes[0].rows and len(at) > MIN_SAMPLE * count:
         part = tuple(rows_of(plane, first, count) for plane in planes)
         own = replace(want, start=want.start + first * want.step, rows=count)
         findings = _of_group(part, own, Comparison())

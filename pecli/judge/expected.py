@@ -12,6 +12,7 @@ import numpy as np
 
 from pecli.errors import PecliError
 from pecli.judge import waves
+from pecli.judge.planes import is_large
 from pecli.spec.hooks import Change, other_bases, other_units, other_values, parameter_text
 from pecli.spec.measured import PUBLISHED_BASES, Floats, Named
 from pecli.spec.plans import Waves
@@ -107,7 +108,7 @@ def mistaken(table: Table) -> Iterator[tuple[Change, Tabular]]:
             other = Table(Recipe.bind(encoding.name, **given), table.extent, table.request)
             if change.keys and other.arrays:  # which need its plan
                 yield change, other
-        if change.values is not None:
+        if change.values is not None and not is_large(table):
             exact = table.as_type("float64")
             held = {a.name: change.values(a.name, exact.read(a.name), 0).astype("f4") for a in exact.arrays}
             yield change, InMemory(held)

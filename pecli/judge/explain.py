@@ -15,6 +15,7 @@ from pecli.judge.arrangement_differences import (
     additional_columns,
     bits,
     channels_first,
+    of_angles,
     of_one_array,
     of_recipe,
     shaped,
@@ -22,7 +23,7 @@ from pecli.judge.arrangement_differences import (
 from pecli.judge.bias_differences import bias_differences
 from pecli.judge.case import Case, Rule, behind, first_answer
 from pecli.judge.cycles import cycle_differences
-from pecli.judge.description import STILL, harmless, is_still
+from pecli.judge.description import harmless, still
 from pecli.judge.difference import position_words, wave_differences
 from pecli.judge.expected import Expected, mistaken
 from pecli.judge.frequency_differences import frequency_differences
@@ -102,8 +103,8 @@ def _drawn(case: Case) -> list[Finding]:
 
 def _still(case: Case) -> list[Finding]:
     """Return that no pair turns."""
-    still = is_still(case.actual) and not is_still(case.expected)
-    return [Finding("frequency", STILL)] if still and any(array.rows > 1 for array in case.actual.arrays) else []
+    text = still(case.actual) if any(array.rows > 1 for array in case.actual.arrays) else ""
+    return [Finding("frequency", text)] if text and not still(case.expected) else []
 
 
 def _single_pair(case: Case) -> list[Finding]:
@@ -137,7 +138,7 @@ def _of_description(case: Case) -> list[Finding]:
         findings = cut_values(findings, pairs)
     if findings and findings[0].kind == "frequency":
         findings = resized(pairs, table) or findings
-    findings = findings or of_one_array(case, table) or channels_first(case, table)
+    findings = findings or of_one_array(case, table) or of_angles(case, table) or channels_first(case, table)
     for one in (table, similar) if not findings else ():
         if one is not None and (rounding := phase_rounding(pairs, one, found, printed=True)):
             return [rounding]

@@ -51,6 +51,7 @@ MIN_SIDE = 8  # of a square matrix whose differences are described by the distan
 MAX_DECIMALS = 7  # decimals that values may have been printed with
 MAX_DROPPED_GAP = 0.05  # between the p of dropout and the share of zeros; of 200 values, p = 0.5 leaves 0.035 by chance
 MAX_DROPPED_ERROR = 1e-3  # of p itself: float32 phases leave 1e-5; raised, 0.125 becomes 0.12
+MIN_POSITIONAL = 1e-4  # from which Python and C print a number without an exponent
 MAX_SPREAD = 4  # times the median deviation from a fitted number that it may be off by
 MIN_FITTED = 3  # values that a factor or an offset is fitted to
 MIN_CONTRAST = 8  # times as far as noise a value must be off, or a mean of the noise would be called an offset
@@ -657,6 +658,9 @@ def _candidates(y: Floats, x: Floats, near: float, stored: str) -> Changes:
     yield RowChange("sign", "{} are the absolute values of the expected ones", np.abs)
     yield RowChange("value", "{} are cut off at 0: the negative ones are 0", partial(np.maximum, 0.0))
     yield RowChange("value", "{} are the squares of the expected ones", np.square)
+    if ((np.abs(x) < MIN_POSITIONAL) & (x != 0) & (np.abs(y) >= 1)).any():
+        text = "{} below 0.0001 in size lost their exponent: 1.5 stands for 1.5e-06"
+        yield RowChange("value", text, _without_exponent)
     if (x != 0).all():
         yield RowChange("value", "{} are the reciprocals of the expected ones", np.reciprocal)
     if x.size < MIN_FITTED or x.min() == x.max():
@@ -717,6 +721,11 @@ def _coarser(y: Floats, x: Floats, near: float, stored: str) -> Changes:
     if stored not in ("", "bfloat16"):
         text = f"the bytes of {{}} are swapped: the file has the other byte order ({stored})"
         yield RowChange("bytes", text, lambda v: v.astype(stored).byteswap().astype(np.float64))
+
+
+def _without_exponent(values: Floats) -> Floats:
+    small = (np.abs(values) < MIN_POSITIONAL) & (values != 0)
+    return np.where(small, values / 10.0 ** np.floor(np.log10(np.abs(np.where(small, values, 1.0)))), values)
 
 
 def _scaled_and_cut(factor: float, top: float, values: Floats) -> Floats:

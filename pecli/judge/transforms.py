@@ -34,6 +34,8 @@ MIN_COLLIDING = 0.2
 MAX_LONE_VALUES = 1 << 22
 # Largest error of remade rows as a share of their largest value: of the 1e-5 that a layer norm adds to the variance.
 MAX_REMADE_GAP = 1e-3
+# Roundings of the expected values that a column divided by its deviation or range shows enlarged.
+COLUMN_ERRORS = 4.0
 # What a layer norm adds to the variance.
 NORM_EPSILON = 1e-5
 # Radians by which angles of float32 are off at position 131072, and those of values that are not.
@@ -98,7 +100,10 @@ def _remade(have: ArrayView, want: ArrayView) -> Finding | None:
         row = np.median(y - x, axis=0)
         one = f"{figure(abs(row[0]))} is {'added to' if row[0] > 0 else 'subtracted from'} all values"
         made[one if np.ptp(row) <= gap else "one row of numbers is added to every row, such as a bias"] = x + row
-    text = next((text for text, values in made.items() if np.abs(values - y).max(initial=0) <= gap), None)
+    deviation = np.where(x.std(0) > 0, x.std(0), 1)
+    rough = gap + COLUMN_ERRORS * max(EPSILON.get(view.dtype, 0.0) for view in (have, want)) / deviation
+    near = ((text, rough if text.startswith("each column is") else gap) for text in made)
+    text = next((text for text, most in near if (np.abs(made[text] - y) <= most).all()), None)
     return None if text is None else Finding("value", text)
 
 

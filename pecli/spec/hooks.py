@@ -326,6 +326,7 @@ PRECEDENCE: dict[str, Callable[[Decimal, Decimal, int], Decimal]] = {
     "the power is taken before the division: d base^(-2i)": lambda b, d, i: d * b ** (-2 * i),
     "the power is taken before the division: base^(-2i)/d": lambda b, d, i: b ** (-2 * i) / d,
     "the exponent is not divided by d: base^(-2i)": lambda b, d, i: b ** (-2 * i),
+    "base and exponent are exchanged: (2i/d)^(1/base)": lambda b, d, i: (2 * i / d) ** (1 / b),
     "the base is squared before the product: i/(d base^2)": lambda b, d, i: i / (d * b * b),
 }
 

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import Context, Decimal
 from fractions import Fraction
 from functools import cache, partial
 from typing import Annotated, Literal
 
-from pecli.encodings.shared.deferred import dd, np
+from pecli.encodings.shared.deferred import Floats, dd, np
 from pecli.encodings.shared.parameters import HEAD_COUNT, Base, HeadDim
 from pecli.numbers.decimals import CONTEXT, geometric
 from pecli.spec.declaration import Facts, Family, Param, Work, encoding
-from pecli.spec.hooks import Effect
+from pecli.spec.hooks import Change, Effect
 from pecli.spec.plans import Fixed, Waves, rotation
 from pecli.spec.recipe import Recipe
 
@@ -36,7 +36,7 @@ def effect(recipe: Recipe) -> Effect:
     work=Work(products="8 * n * h * pairs + heads * n * n"),
     example="retnet:dim=4,heads=2,max-len=8",
     place=5,
-    hooks={"apply": effect},
+    hooks={"apply": effect, "mistakes": ":mistakes"},
 )
 def retnet(
     *,
@@ -144,3 +144,31 @@ def _log_gamma(head: int) -> Decimal:
     """Return ln(1 - 2^(-5 - head)), computed with the digits more that 1 - 2^(-5 - head) needs."""
     context = Context(CONTEXT.prec + (5 + head) // 3 + 2)  # 3.3 binary digits are a decimal one
     return CONTEXT.plus(context.ln(context.subtract(Decimal(1), context.power(Decimal(2), -5 - head))))
+
+
+# Formulas taken for the gamma of head h = 0, 1, .. of `heads`, and what they are called.
+GAMMAS: dict[str, Callable[[Floats, int], Floats]] = {
+    "1 - exp(linspace(ln 1/32, ln 1/512, heads))": lambda h, heads: 1 - np.geomspace(1 / 32, 1 / 512, heads),
+    "1 - 2^(-5 - h) with h from 1": lambda h, heads: 1 - 2 ** (-6 - h),
+    "1 - 2^(-h) with h from 1": lambda h, heads: 1 - 2 ** (-1 - h),
+    "1 - 2^(-8 (h + 1)/heads), with the slopes of ALiBi": lambda h, heads: 1 - 2 ** (-8 * (h + 1) / heads),
+}
+
+
+def mistakes(keys: Mapping[str, str]) -> Iterator[Change]:
+    """Yield decays by other gammas, and by equal ones."""
+    for formula, gammas in GAMMAS.items():
+        text = f"gamma is {formula} where 1 - 2^(-5 - h) was expected"
+        yield Change("decay", text, values=partial(_decayed, keys["apply"] == "log", gammas))
+    text = "all heads have the gamma of the first, 1 - 2^-5"
+    yield Change("decay", text, values=partial(_decayed, keys["apply"] == "log", lambda h, heads: 0 * h + 1 - 2.0**-5))
+
+
+def _decayed(log: bool, gammas: Callable[[Floats, int], Floats], name: str, values: Floats, first: int) -> Floats:
+    """Return the decays of all heads (heads, ..) with other gammas; cosines and sines as they are."""
+    if name != "decay":
+        return values
+    heads = len(values)
+    h = np.arange(heads, dtype=float)
+    times = (np.log(gammas(h, heads)) / np.log1p(-(2 ** (-5 - h)))).reshape(-1, *(1,) * (values.ndim - 1))
+    return np.asarray(values * times if log else values**times)
