@@ -320,9 +320,10 @@ def _pattern(actual: Lines, index: Lines) -> Iterator[tuple[int, Floats, Floats]
         yield start, values, np.where(np.isneginf(values), values, middle[entries])
 
 
-def merit(found: Fit) -> tuple[float, bool, bool, float]:
+def merit(found: Fit) -> tuple[float, bool, bool, int, float]:
     """Return the sort key of fits: of those that explain as much, the more exact calculation is the better one."""
-    return round(found.explained, 4), found.equal == 1.0, not found.candidate.doubts, -found.max_ulp
+    open_keys, doubts = len(found.candidate.open), found.candidate.doubts
+    return round(found.explained, 4), found.equal == 1.0, not doubts, -open_keys, -found.max_ulp
 
 
 # Values of some lines that are counted before all are: more than two are no mask.
@@ -577,7 +578,7 @@ def best_fit(table: Tabular) -> Fit | None:
     best: Fit | None = None
     for found in fits(table):
         best = found if best is None else max(best, found, key=merit)
-        if not best.unexplained and best.equal == 1.0 and not best.candidate.doubts:
+        if not best.unexplained and best.equal == 1.0 and not best.candidate.doubts and not best.candidate.open:
             break
     return best
 

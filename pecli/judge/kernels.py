@@ -54,6 +54,7 @@ MAX_TIES = 2e-3  # share of the wrong values that another last bit of a float32 
 BLOCK_VALUES = 1 << 20  # values rotated at once
 # Relative difference of a vector's length that a norm makes, and the share of vectors that it makes it in.
 MAX_LENGTH_ERROR, MIN_OTHER_LENGTHS = 0.01, 0.5
+KERNEL_ROUNDINGS = 1.0  # of a narrow type that a kernel leaves of all values, on average
 # Relative error of a measured factor, in each type of the outputs.
 MAX_FACTOR_ERROR = {"float64": 2.0**-20, "float32": 2.0**-16, "float16": 2.0**-8, "bfloat16": 2.0**-6}
 # Widths of heads, the commonest first.
@@ -246,17 +247,19 @@ class AppliedRotation:
 
     def gives(self, kernel: Kernel, text: str = "") -> bool:
         """Whether a kernel gives every output value within rounding; of a rounded step, some are ties."""
-        step = max(1, BLOCK_VALUES // self.x.shape[-1])
+        step, rest, size = max(1, BLOCK_VALUES // self.x.shape[-1]), 0.0, 0.0
         for vectors in (self.sample, *np.split(np.arange(len(self.at)), range(step, len(self.at), step))):
             try:
                 values = kernel(vectors)
             except PecliError:  # positions or widths that the source does not have
                 return False
-            off = ~(np.abs(self.flat[1][vectors] - values) <= self.allowed(vectors, values))
+            gap = np.abs(self.flat[1][vectors] - values)
+            off = ~(gap <= self.allowed(vectors, values))
+            rest, size = rest + float((gap**2).sum()), size + float((values**2).sum())
             wrong = self.wrong.reshape(len(self.at), -1)[vectors] if "rounded" in text else off[:0]
             if np.count_nonzero(off) > MAX_TIES * np.count_nonzero(wrong):
                 return False
-        return True
+        return self.dtype not in LOW_TYPES or rest <= (KERNEL_ROUNDINGS * GRIDS[self.dtype].rounding) ** 2 * size
 
 
 # Steps that are rounded to a narrow type: p the position, w its frequency, a the angle, c its cosine and sine.

@@ -14,6 +14,7 @@ import numpy as np
 from pecli.judge.description import harmless
 from pecli.judge.kernels import (
     HEAD_WIDTHS,
+    KERNEL_ROUNDINGS,
     MAX_FACTOR_ERROR,
     MAX_LENGTH_ERROR,
     MAX_VALUES,
@@ -287,6 +288,9 @@ def _rounding(both: TwoTensors) -> list[Finding]:
     """Return that the values are off by no more than a kernel's rounding."""
     alike = not both.still and any(one.are_alike for one in both.relations)  # at unknown positions
     if not alike and all(one.wrong.any() for one in _applied(both)):
+        return []
+    off, length = (float(np.linalg.norm(values)) for values in (both.y - both.right, both.right))
+    if both.coarser in LOW_TYPES and off > KERNEL_ROUNDINGS * EPSILON[both.coarser] * length:
         return []
     if both.coarser in LOW_TYPES and both.held != effective_dtype(both.right, both.wanted):
         of_file = both.held == both.coarser

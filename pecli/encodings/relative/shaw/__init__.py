@@ -44,7 +44,7 @@ def effect(recipe: Recipe) -> Effect:
     ),
     example="shaw:dim=4,clip=3",
     place=1,
-    hooks={"identify": ".identify:identify", "apply": effect, "mistakes": ":mistakes"},
+    hooks={"identify": ".identify:identify", "words": ".identify:words", "apply": effect, "mistakes": ":mistakes"},
 )  # fmt: skip
 def shaw(
     *,
@@ -77,7 +77,7 @@ def shaw(
     clip
         Largest distance K with a vector of its own.
     right
-        Largest distance of keys after the query, if it differs (default: clip).
+        Largest distance above 0, if it differs (default: clip): of keys after the query; backward: before it.
     init
         Distribution of the initial vectors.
     std
