@@ -92,6 +92,21 @@ def _differing(actual: Tabular, expected: Tabular, found: Comparison) -> Iterato
         yield table if whole else View(table, kept)
 
 
+def _unlike_pair(case: Case) -> list[Finding]:
+    """Return that a cosine and its sine have unlike shapes, and how each differs."""
+    actual = case.actual
+    pairs = ([actual.array(name) for name in both] for both in cosine_sine_pairs(actual.keys()))
+    cos, sin = next((both for both in pairs if both[0].shape != both[1].shape), (None, None))
+    if cos is None or sin is None:
+        return []
+    findings = [Finding("shape", f"{cos.name} has the shape {cos.shape}, but {sin.name} {sin.shape}")]
+    for array in (cos, sin):
+        for one in case.explained(View(actual, [array]), case.expected):
+            if one.kind not in ("rounding", "shape"):
+                findings.append(one._replace(text=one.text if array.name in one.text else f"{array.name}: {one.text}"))
+    return findings
+
+
 def _beside_waves(case: Case) -> list[Finding]:
     """Return why the scale of xPos or the decay of RetNet differs beside right cosines and sines."""
     arrays, plan = case.found.arrays, case.recipe.plan if case.recipe is not None else None
@@ -119,6 +134,9 @@ def _along_first(case: Case) -> list[Finding]:
 def _copies(case: Case) -> list[Finding]:
     """Return why copies of one table, as in a batch, differ from the expected one; [] where they are no copies."""
     actual, expected, tolerance = case.actual, case.expected, case.found.tolerance
+    sizes = [sum(math.prod(array.shape) for array in table.arrays) for table in (actual, expected)]
+    if len(actual.arrays) == 1 and sizes[0] == sizes[1]:  # a grid, or a cosine and a sine
+        return []
     copies, others = copies_of(actual), copies_of(expected)
     while copies and not others and copies[0].arrays[0].lead > expected.arrays[0].lead:  # several such axes
         copies = [one for copy in copies for one in copies_of(copy)]
@@ -439,6 +457,7 @@ def padded_columns(case: Case, expected: Table) -> list[Finding]:
 
 # The arrays and axes first: what else differs is told of the table that they leave.
 ARRAY_RULES: tuple[Rule, ...] = (
+    _unlike_pair,
     _differing_arrays,
     _beside_waves,
     lambda case: mask_differences(case.actual, case.expected, case.explained),

@@ -346,10 +346,8 @@ def measured_of(table: Tabular) -> str | None:
     lines = Lines(table, array.name)
     if lines.width > 2 and array.shape[:-1] in ((), (1,)) and (ramp := _ramp(lines.read(0, 1)[0], lines)):
         return ramp
-    if lines.integral and lines.width > 2 and lines.sample.max(initial=0) > 1:
-        counted = (rows for _, rows in lines.blocks())
-        if all(((np.diff(rows) == 1) | (rows[:, 1:] == 0)).all() and not rows[:, 0].any() for rows in counted):
-            return "whole numbers that count up from 0 and begin again: positions of sequences, not an encoding of them"
+    if lines.integral and lines.width > 2 and lines.sample.max(initial=0) > 1 and (counted := _counted(lines)):
+        return counted
     blocks = (rows for _, rows in lines.blocks()) if (lines.sample == lines.sample[:, :1]).all() else iter(())
     first = [rows[:, 0] for rows in blocks if (rows == rows[:, :1]).all()]
     if sum(map(len, first)) == lines.count > 2 and (ramp := _ramp(np.concatenate(first), lines)):
@@ -383,6 +381,19 @@ def _matrices(lines: Lines) -> Iterator[Floats]:
     """Yield the matrices of the last two axes."""
     side = lines.shape[-2]
     yield from (lines.read(start, start + side) for start in range(0, lines.count, side))
+
+
+def _counted(lines: Lines) -> str:
+    """Return that whole numbers count up from 0, in each line or from line to line; "" of others."""
+    each = whole = True
+    for start, rows in lines.blocks():
+        each &= bool(((np.diff(rows) == 1) | (rows[:, 1:] == 0)).all() and not rows[:, 0].any())
+        whole &= np.array_equal(rows.ravel(), start * lines.width + np.arange(rows.size))
+        if not each and not whole:
+            return ""
+    if whole:
+        return f"whole numbers that count up from 0 to {lines.count * lines.width - 1}: positions, not an encoding"
+    return "whole numbers that count up from 0 and begin again: positions of sequences, not an encoding of them"
 
 
 def _ramp(values: Floats, lines: Lines) -> str:

@@ -442,4 +442,8 @@ def repeated_rows(table: Tabular) -> str:
         return ""
     if (values[again] != values[earlier]).any():
         return ""
+    if (np.diff(earlier) == -1).all():
+        return f"{numbered('row', again)} repeat {numbered('row', source)} backwards"
+    if not np.isin(np.diff(earlier), (1, 1 - len(source))).all():
+        return f"{numbered('row', again)} are among {numbered('row', source)}"
     return f"{numbered('row', again)} repeat {numbered('row', source)}"

@@ -72,7 +72,8 @@ def _hidden_otherwise(actual: Tabular, expected: Tabular) -> list[Finding]:
     (have,), (want,) = map(_hidden, both)
     y, x = (floats(table.read(table.arrays[0].name), table.arrays[0].dtype) for table in both)
     seen, gap = ~(have | want), MAX_SEEN_GAP + max(GRIDS[table.arrays[0].dtype].rounding for table in both)
-    if (have == want).all() or not np.allclose(y[seen], x[seen], gap, gap):
+    other = want & ~have  # pairs with a number, such as NaN, are not seen
+    if (have == want).all() or not np.allclose(y[seen], x[seen], gap, gap) or not np.isfinite(y[other]).all():
         return []
     names, texts = [], []
     for hidden in (have, want):
@@ -83,14 +84,14 @@ def _hidden_otherwise(actual: Tabular, expected: Tabular) -> list[Finding]:
         texts.append(f"pairs are seen {names[-1]}" if names[-1] else many)
     text = f"{texts[0]}; expected: {texts[1].removeprefix('pairs are seen ')}"
     if not names[0]:
-        others = (want & ~have, "seen that should be masked"), (have & ~want, "masked that should be seen")
+        others = (other, "seen that should be masked"), (have & ~want, "masked that should be seen")
         text = "; ".join(_pairs_are(wrong, words) for wrong, words in others if wrong.any())
     if not want.any():
         kind = re.search(r"\(([a-z ]+)\)$", texts[0])
         text = f"a {kind[1]} mask where none was expected" if kind else f"a mask where none was expected: {texts[0]}"
     if not have.any():
         text = f"the mask is missing: {texts[1].replace('are', 'should be', 1)}"
-    return [Finding("mask", f"{text}; all other values are right")]
+    return [Finding("mask", text + "; all other values are right" * bool(seen.any()))]
 
 
 def _pairs_are(wrong: Shown, words: str) -> str:
@@ -167,8 +168,8 @@ def named_pattern(on: Shown) -> str:
     """Return the name of a pattern (queries, keys), the queries being the last or the first keys; "" of no name."""
     queries, keys = on.shape
     last = np.arange(keys) - np.arange(queries)[:, None] - (keys - queries)
-    both = ((pattern_of(on, last), ""), (pattern_of(on, last + keys - queries), FIRST_KEYS))
-    return next((name + how for name, how in both if name), "")
+    both = [(last, "")] * (queries <= keys) + [(last + keys - queries, FIRST_KEYS)]
+    return next((name + how for distance, how in both if (name := pattern_of(on, distance))), "")
 
 
 def visible(on: Shown, distance: NDArray[np.int64]) -> str:
@@ -178,6 +179,8 @@ def visible(on: Shown, distance: NDArray[np.int64]) -> str:
 
 def pattern_of(on: Shown, distance: NDArray[np.int64]) -> str:
     """Return the name of a pattern of pairs, with the keys and queries left out of it; "" where it has none."""
+    if not on.any():
+        return "nowhere: every pair is masked"
     size, after = np.abs(distance), int(distance[on].max(initial=-distance.size))
     reach, back = int(size[on].max(initial=0)), int(-distance[on].min(initial=0))
     most, sees = f"most {after} after" if after > 0 else f"least {-after} before", distance <= 0
@@ -194,7 +197,8 @@ def pattern_of(on: Shown, distance: NDArray[np.int64]) -> str:
     key = np.arange(on.shape[1])
     first, recent = (int(np.cumprod(row).sum()) for row in (on[-1], on[-1][::-1]))  # of the last query
     prefix = int(np.cumprod(on[0]).sum())
-    apart = np.concatenate([[False], ~on.diagonal(-1)]) if on.shape[0] == on.shape[1] else np.zeros(0, bool)
+    square = on.shape[0] == on.shape[1]  # in which a document begins with a query that sees itself alone
+    apart = np.concatenate([[False], ~on.diagonal(-1) & on.diagonal()[1:]]) if square else np.zeros(0, bool)
     if 0 < apart.sum() < len(apart) - 1:
         document = np.cumsum(apart)
         same, many = document[:, None] == document, f"within {document[-1] + 1} packed documents"

@@ -76,7 +76,7 @@ def _cropped(left: ArrayView, right: ArrayView) -> list[Finding]:
     y, x = (read_floats(view, 0, view.rows).reshape(view.plain_shape) for view in (left, right))
     tried, side = [(y, x)] * (y.ndim == x.ndim > 2), math.isqrt(right.rows)
     if y.ndim == x.ndim == 2 and side * side == len(x) > len(y) and y.shape[1] == x.shape[1]:
-        heights = (height for height in range(2, side + 1) if len(y) % height == 0 and len(y) // height <= side)
+        heights = (height for height in range(2, side + 1) if len(y) % height == 0 and len(y) // height < side)
         tried += [(y.reshape(height, -1, y.shape[1]), x.reshape(side, side, -1)) for height in heights]
     for have, want in tried:
         room = [b - a for a, b in zip(have.shape, want.shape, strict=True)]

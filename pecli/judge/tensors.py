@@ -87,7 +87,7 @@ class TwoTensors:
         """Whether vectors of pairs stand along the last axis."""
         y, width = self.y, self.y.shape[-1] if self.y.ndim else 0
         fits = 1 < y.ndim < 5 and y.shape == self.right.shape and y.size <= MAX_VALUES and width >= 4 > width % 4 == 0
-        return fits and bool(np.isfinite(y).all() and np.isfinite(self.right).all())
+        return fits and bool(np.isfinite(y).all() and np.isfinite(self.right).all() and y.any() and self.right.any())
 
     @property
     def width(self) -> int:

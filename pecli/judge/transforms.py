@@ -427,7 +427,8 @@ def _advance_ratio(have: NDArray[np.complex128], want: NDArray[np.complex128], a
     )
     whole = other + 2 * np.pi * np.arange(-MAX_WHOLE_TURNS, MAX_WHOLE_TURNS + 1)[:, None]
     off = np.abs(np.exp(1j * ratio * whole) - np.exp(1j * own)).min(axis=0)
-    return ratio if off.max() <= 4 * MAX_TURN_GAP * max(1.0, ratio) else 0.0
+    plain = np.abs(np.exp(1j * other) - np.exp(1j * own)).max()  # which the ratio must explain
+    return ratio if off.max() <= min(4 * MAX_TURN_GAP * max(1.0, ratio), plain / 4) else 0.0
 
 
 def of_one_matrix(actual: Tabular, expected: Tabular) -> list[Finding]:
