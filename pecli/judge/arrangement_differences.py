@@ -101,10 +101,14 @@ def _unlike_pair(case: Case) -> list[Finding]:
         return []
     findings = [Finding("shape", f"{cos.name} has the shape {cos.shape}, but {sin.name} {sin.shape}")]
     for array in (cos, sin):
-        for one in case.explained(View(actual, [array]), case.expected):
-            if one.kind not in ("rounding", "shape"):
-                findings.append(one._replace(text=one.text if array.name in one.text else f"{array.name}: {one.text}"))
+        alone = case.explained(View(actual, [array]), case.expected)
+        findings += [_of_array(array.name, one) for one in alone if one.kind not in ("rounding", "shape")]
     return findings
+
+
+def _of_array(name: str, finding: Finding) -> Finding:
+    """Return a finding that says which array it is about."""
+    return finding if name in finding.text else finding._replace(text=f"{name}: {finding.text}")
 
 
 def _beside_waves(case: Case) -> list[Finding]:
@@ -122,7 +126,7 @@ def _beside_waves(case: Case) -> list[Finding]:
         if all(one.kind == "rounding" for one in located(pairs)):
             return [Finding(change.kind, f"{own}: {change.text}")]
     views = matched_views(have, View(case.expected, [case.expected.array(meant)]))
-    return [one._replace(text=one.text if own in one.text else f"{own}: {one.text}") for one in located(views)]
+    return [_of_array(own, one) for one in located(views)]
 
 
 def _along_first(case: Case) -> list[Finding]:
@@ -353,7 +357,7 @@ def of_one_array(case: Case, table: Table) -> list[Finding]:
     name = wrong[0].names[0]
     alone = View(case.actual, [case.actual.array(name)])
     named = [one for one in case.explained(alone, table) if one.kind not in (*VAGUE, "rounding")]
-    return [one._replace(text=f"{name}: {one.text}") for one in named if name not in one.text]
+    return [_of_array(name, one) for one in named]
 
 
 def of_angles(case: Case, table: Table) -> list[Finding]:
