@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Sequence
 from functools import cache
 from itertools import islice
@@ -99,16 +100,17 @@ def _unlike_pair(case: Case) -> list[Finding]:
     cos, sin = next((both for both in pairs if both[0].shape != both[1].shape), (None, None))
     if cos is None or sin is None:
         return []
-    findings = [Finding("shape", f"{cos.name} has the shape {cos.shape}, but {sin.name} {sin.shape}")]
+    findings = list[Finding]()
     for array in (cos, sin):
         alone = case.explained(View(actual, [array]), case.expected)
         findings += [_of_array(array.name, one) for one in alone if one.kind not in ("rounding", "shape")]
-    return findings
+    return [*findings, Finding("shape", f"{cos.name} has the shape {cos.shape}, but {sin.name} {sin.shape}")]
 
 
 def _of_array(name: str, finding: Finding) -> Finding:
     """Return a finding that says which array it is about."""
-    return finding if name in finding.text else finding._replace(text=f"{name}: {finding.text}")
+    named = re.search(rf"\b{re.escape(name)}\b", finding.text)
+    return finding if named else finding._replace(text=f"{name}: {finding.text}")
 
 
 def _beside_waves(case: Case) -> list[Finding]:

@@ -402,7 +402,7 @@ def _series_words(pairs: Pairs, w: Floats) -> str:
         return f"{text}, where {w[1] / w[0]:.4g} was expected{named}"
     if w.max() > np.pi:  # of which rows show no whole turns
         return some or "other frequencies"
-    least = f"{steps.min():.4g}" if steps.min() > slack.min() else "next to 0"
+    least = f"{steps.min():.4g}" if steps.min() > slack.min() else "almost 0"
     return some or f"other frequencies: about {steps.max():.4g} to {least} radians a row where {own} were expected"
 
 

@@ -199,12 +199,12 @@ def _unknown(case: Case) -> list[Finding]:
         return [slight]
     if shifted := moved_coordinates(case.views):
         return [shifted, *case.places]
-    several = (
-        case.recipe is not None and isinstance(case.recipe.plan, Waves) and case.recipe.plan.width > 2 * MAX_CYCLES
-    )
-    turns, periods = () if several else cyclic(case.actual, of_any=True), cycle_differences(case.views)
+    turns, periods = cyclic(case.actual, of_any=True), cycle_differences(case.views)
     if turns and len(periods) == 1 and "pairs turn" in periods[0].text:
         return periods
+    plan = case.recipe.plan if case.recipe is not None else None
+    if isinstance(plan, Waves) and plan.width > 2 * MAX_CYCLES:
+        turns = ()
     if turns and (case.recipe is not None or not cyclic(case.expected, of_any=True)):
         texts = f"the file holds {turns[0]}", *turns[1:]
         return [*(Finding("identity", text) for text in texts), *case.places]

@@ -280,7 +280,7 @@ def test_what_is_missing_is_said_before_harmless_rounding(pecli, tmp_path):
     np.savez(tmp_path / "short.npz", cos=table["cos"], sin=table["sin"][:90])
     np.savez(tmp_path / "cosines.npz", cos=table["cos"])
     lines = pecli("compare", "short.npz", "rope:dim=64,len=100").stdout.splitlines()
-    assert lines[0].startswith("different: sin: only B has rows 90 to 99"), lines
+    assert lines[0].startswith("different: sin: 90 rows where 100 were expected: rows 90 to 99 are missing"), lines
     assert pecli("compare", "cosines.npz", "rope:dim=64").stdout.startswith("different: only B has 'sin'")
 
 
