@@ -113,13 +113,13 @@ def _of_array(name: str, finding: Finding) -> Finding:
     return finding if named else finding._replace(text=f"{name}: {finding.text}")
 
 
-def _beside_waves(case: Case) -> list[Finding]:
+def _further_array(case: Case) -> list[Finding]:
     """Return why the scale of xPos or the decay of RetNet differs beside right cosines and sines."""
     arrays, plan = case.found.arrays, case.recipe.plan if case.recipe is not None else None
     others = [one.names for one in arrays if one.figures.beyond]
-    beside = [one.name for one in plan.companions] if isinstance(plan, Waves) else []
-    beside += [one.name for one in plan.fixed] if isinstance(plan, Waves) else []
-    if case.recipe is None or not len(others) == 1 < len(arrays) or others[0][1] not in beside:
+    further = [one.name for one in plan.companions] if isinstance(plan, Waves) else []
+    further += [one.name for one in plan.fixed] if isinstance(plan, Waves) else []
+    if case.recipe is None or not len(others) == 1 < len(arrays) or others[0][1] not in further:
         return []
     own, meant = others[0]
     have = View(case.actual, [case.actual.array(own)])
@@ -465,7 +465,7 @@ def padded_columns(case: Case, expected: Table) -> list[Finding]:
 ARRAY_RULES: tuple[Rule, ...] = (
     _unlike_pair,
     _differing_arrays,
-    _beside_waves,
+    _further_array,
     lambda case: mask_differences(case.actual, case.expected, case.explained),
     _along_first,
     _copies,

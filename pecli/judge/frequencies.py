@@ -49,7 +49,7 @@ def identify_vector(table: Tabular) -> Identification | None:
             if found is None or _is_slopes(found.recipe, len(values)):
                 continue
             if dtype in waves.LOW_TYPES and dtype != array.dtype:
-                note = f"the values were rounded to {dtype}, the file holds {array.dtype}"
+                note = f"the values have the precision of {dtype}, the file holds {array.dtype}"
                 return replace(found, recipe=f"{found.recipe},dtype={dtype}", notes=(note, *found.notes))
             coarse = (f"in {dtype}, which is too coarse for angles at far positions",) * (dtype in waves.LOW_TYPES)
             return replace(found, notes=(*found.notes, *coarse))

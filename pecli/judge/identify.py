@@ -578,7 +578,7 @@ def described(name: waves.WaveName, found: Tally, names: Sequence[waves.WaveName
     if len(types) > 1:
         notes.append(f"the arrays have different types: {' and '.join(types)}")
     elif narrow and measured.dtype not in types:
-        notes.append(f"the values were rounded to {measured.dtype}, the file holds {' and '.join(types)}")
+        notes.append(f"the values have the precision of {measured.dtype}, the file holds {' and '.join(types)}")
     if rows == 1 and name.start == 0:
         width = measured.planes[0].width  # the columns of a head, or half of them
         half = len(measured.planes) == 2 and not measured.planes[0].part and width % 2 == 0

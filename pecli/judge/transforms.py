@@ -273,8 +273,11 @@ def low_rank(pairs: list[tuple[ArrayView, ArrayView]]) -> Finding | None:
     if not (np.isfinite(y).all() and np.isfinite(x).all()) or (y == x).mean() > MAX_UNCHANGED:
         return None
     error = RANK_ROUNDINGS * max(EPSILON[view.dtype] for view in (left, right) if view.dtype in EPSILON)
+    least = error * np.abs(x).max()
+    if any((np.abs(y - x).max(axis=axis) <= least).any() or np.ptp(y - x, axis).max() <= least for axis in (0, 1)):
+        return None  # some rows or columns alone, or one number for each
     singular = np.linalg.svd(y - x, compute_uv=False)
-    rank = int(np.count_nonzero(singular > error * np.abs(x).max() * math.sqrt(max(x.shape))))
+    rank = int(np.count_nonzero(singular > least * math.sqrt(max(x.shape))))
     own = int(np.linalg.matrix_rank(x))  # of sines and cosines it is low, too
     if not 0 < rank <= MAX_RANK_SHARE * min(x.shape) or own < (1 - MAX_RANK_SHARE) * min(x.shape):
         return None

@@ -1,0 +1,198 @@
+"""What must not be said of everyday tables, found by people who looked for false sentences, and what is said instead."""
+
+import json
+
+import numpy as np
+import pytest
+
+import pecli as library
+from tests.judge.answers import angles, cache, frequencies, sinusoid
+
+
+def bfloat16(values):
+    bits = np.ascontiguousarray(values, np.float32).view(np.uint32)
+    return ((bits + 0x7FFF + ((bits >> 16) & 1)) & 0xFFFF0000).view(np.float32)
+
+
+TRAINED = np.random.default_rng(0).normal(0, 0.02, (49, 64)).astype("f4")
+OTHER = np.random.default_rng(1).normal(0, 0.02, (49, 64)).astype("f4")
+FALSE = ("bytes", "precision", "rotated", "decimals", "scale of each position", "adapter")
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        bfloat16(OTHER),
+        OTHER.astype("f2").astype("f4"),
+        bfloat16(TRAINED * 1.01),
+        bfloat16(TRAINED + 0.002),
+        bfloat16(TRAINED + 0.0005),
+        (TRAINED * 1.001).astype("f2").astype("f4"),
+        bfloat16(TRAINED + np.random.default_rng(2).normal(0, 1e-4, TRAINED.shape)),
+        np.where(np.arange(49)[:, None] == 5, bfloat16(OTHER), bfloat16(TRAINED)),
+    ],
+)
+def test_a_trained_table_of_few_bits_is_not_read_as_bytes_nor_rotated(ask, values):
+    np.save("have.npy", values)
+    np.save("want.npy", TRAINED)
+    ask("compare", "have.npy", "want.npy").ends(1).never(*FALSE)
+
+
+def test_numbers_among_zeros_are_not_swapped_bytes(ask):
+    zeros, mask = np.zeros((16, 16), "f4"), np.triu(np.full((16, 16), -np.inf, "f4"), 1)
+    np.save("zeros.npy", zeros)
+    np.save("mask.npy", mask)
+    zeros[3, 4] = np.nan
+    np.save("nan.npy", zeros)
+    np.save("ones.npy", np.ones_like(mask))
+    ask("compare", "nan.npy", "zeros.npy").ends(1).says("[3, 4] is nan, expected 0").never("bytes")
+    ask("compare", "mask.npy", "zeros.npy").ends(1).says("a causal mask where none was expected").never("bytes")
+    ask("compare", "ones.npy", "mask.npy").ends(1).says("all values are 1").never("bytes", "right")
+
+
+def test_masks_without_a_visible_pair_or_with_padding_have_names(ask):
+    mask = np.triu(np.full((16, 16), -np.inf, "f4"), 1)
+    np.save("causal.npy", mask)
+    np.save("hidden.npy", np.full_like(mask, -np.inf))
+    np.save("padded.npy", np.where(np.arange(16)[:, None] < 12, mask, -np.inf).astype("f4"))
+    np.save("numbers.npy", np.where(mask == 0, mask, np.nan))
+    np.save("rows.npy", mask[8:])
+    ask("compare", "hidden.npy", "causal.npy").ends(1).says("nowhere: every pair is masked").never("at least", "right")
+    ask("compare", "padded.npy", "causal.npy").ends(1).says("except for", "queries 12 to 15").never("documents")
+    ask("compare", "numbers.npy", "causal.npy").ends(1).says("nan").never("all other values are right")
+    ask("compare", "rows.npy", "causal.npy").ends(1).never("grid", "crop")
+
+
+def test_a_cosine_twice_is_no_batch(ask):
+    cos, sin = (function(np.tile(angles(256, 64), 2)).astype("f4") for function in (np.cos, np.sin))
+    np.save("cos.npy", np.stack([cos, cos]))
+    np.save("sin.npy", np.stack([sin, sin]))
+    ask("compare", "cos.npy", "rope:dim=64,len=256").ends(1).says("different: sin holds the values of cos")
+    ask("compare", "sin.npy", "rope:dim=64,len=256").ends(1).says("different: cos holds the values of sin")
+
+
+def test_a_cosine_and_a_sine_of_unlike_shapes_are_judged_one_by_one(ask):
+    cos, sin = (function(np.tile(angles(256, 64), 2)).astype("f4") for function in (np.cos, np.sin))
+    other = np.cos(np.tile(angles(200, 64, 500000.0), 2)).astype("f4")
+    np.savez("rows.npz", cos=other, sin=sin)
+    np.savez("columns.npz", cos=cos, sin=sin[:, :32])
+    said = "cos: base 500000 where 10000 was expected", "cos: 200 rows where 256 were expected"
+    ask("compare", "rows.npz", "rope:dim=64,len=256").ends(1).says(*said, "but sin (256, 64)").never("sin: ")
+    ask("compare", "columns.npz", "rope:dim=64,len=256").ends(1).says("cos has the shape (256, 64), but sin (256, 32)")
+
+
+def test_a_frame_that_stands_twice_is_told_by_its_rows(ask):
+    table = np.asarray(library.table("sincos3d:dim=96,grid=3x4x6,convention=diffusers")["pe"]).reshape(3, 24, 96).copy()
+    table[1] = table[0]
+    np.save("t.npy", table)
+    answer = ask("compare", "t.npy", "sincos3d:dim=96,grid=3x4x6,convention=diffusers").ends(1)
+    answer.says("rows 24 to 47: coordinates start at 0 where 1 was expected").never("batch")
+
+
+@pytest.mark.parametrize(("rows", "dim", "base"), [(20, 16, 9500.0), (40, 32, 9700.0), (20, 16, 9800.0)])
+def test_another_base_of_few_digits_moves_no_coordinates(ask, rows, dim, base):
+    np.save("t.npy", np.round(sinusoid(rows, dim, base), 3).astype("f4"))
+    ask("compare", "t.npy", f"sinusoidal:dim={dim},len={rows}").ends(1).never("advance", "cyclic")
+
+
+def test_rows_that_repeat_backwards_are_said_to(ask):
+    np.save("t.npy", np.kaiser(50, 5)[:, None] * np.ones((1, 8)))
+    ask("identify", "t.npy").says("rows 25 to 49 repeat rows 0 to 24 backwards")
+    np.save("t.npy", np.arange(50)[:, None])
+    ask("identify", "t.npy").says("whole numbers that count up from 0 to 49").never("begin again")
+
+
+def test_values_that_were_clipped_are_told(ask):
+    np.save("have.npy", TRAINED.clip(-0.03, 0.03))
+    np.save("want.npy", TRAINED)
+    said = "all values are clipped: none is below -0.03, none is above 0.03"
+    ask("compare", "have.npy", "want.npy").ends(1).says(said)
+
+
+def test_a_row_or_one_number_a_row_is_no_adapter(ask):
+    for values in (TRAINED + np.arange(49)[:, None] * 1e-3, np.where(np.arange(49)[:, None] == 17, OTHER, TRAINED)):
+        np.save("have.npy", values.astype("f4"))
+        np.save("want.npy", TRAINED)
+        ask("compare", "have.npy", "want.npy").ends(1).never("adapter")
+
+
+def test_rows_with_the_short_factors_of_longrope_are_told(ask):
+    short, long = 1 + np.arange(24) / 50, 1.05 + 0.9 * np.arange(24)
+    rope = {"type": "longrope", "short_factor": short.tolist(), "long_factor": long.tolist()}
+    config = {"model_type": "phi3", "hidden_size": 384, "num_attention_heads": 8, "rope_theta": 10000.0}
+    config |= {"max_position_embeddings": 8192, "original_max_position_embeddings": 512, "rope_scaling": rope}
+    with open("config.json", "w", encoding="utf-8") as file:
+        json.dump(config, file)
+    first = np.arange(1024)[:, None] < 512
+    w = frequencies(48)
+    phases = (np.arange(1024, dtype="f4")[:, None] * np.where(first, w / short, w / long).astype("f4")).astype("f4")
+    held = cache(phases, "half")
+    size = np.sqrt(1 + np.log(16) / np.log(512))
+    np.savez("t.npz", **{name: (values * size).astype("f4") for name, values in held.items()})
+    said = "rows 1 to 511: the short factors are used where the long ones were expected"
+    ask("compare", "t.npz", "config.json").ends(1).says(said)
+
+
+def test_angles_at_other_places_are_told(ask):
+    restarted = np.arange(512) % 256
+    padded = np.maximum(np.arange(512) - 7, 1)
+    for at, said in ((restarted, "rows from 256 on repeat the first 256"), (padded, "rows 0 to 8 all hold row 1")):
+        np.save("t.npy", np.tile(np.outer(at, frequencies(64)), 2).astype("f4"))
+        ask("compare", "t.npy", "rope:dim=64,len=512").ends(1).says(said, "the file holds angles: no cosine")
+
+
+def test_frequencies_that_were_never_set_are_told(ask):
+    np.savez("t.npz", **cache(np.outer(np.arange(128), np.random.default_rng(0).random(32) * 1e-17), "half"))
+    said = "cos is 1 everywhere, as with frequencies (inv_freq) that were never set"
+    ask("compare", "t.npz", "rope:dim=64,len=128").ends(1).says(said)
+    ask("identify", "t.npz").says(said)
+
+
+def test_base_and_exponent_exchanged_are_told(ask):
+    w = (np.arange(32) / 32) ** 1e-4
+    phases = np.outer(np.arange(48), w)
+    np.save("t.npy", np.concatenate([np.sin(phases), np.cos(phases)], 1).astype("f4"))
+    answer = ask("compare", "t.npy", "sinusoidal:dim=64,order=sin-cos,len=48").ends(1)
+    answer.says("base and exponent are exchanged: (2i/d)^(1/base) where base^(-2i/d) was expected")
+
+
+def test_other_decays_of_retnet_are_told(ask):
+    made = {name: np.array(values) for name, values in library.table("retnet:dim=64,heads=4,len=50").items()}
+    head = np.arange(4)[:, None]
+    for gamma, said in (
+        (1 - np.geomspace(1 / 32, 1 / 512, 4)[:, None], "1 - exp(linspace(ln 1/32, ln 1/512, heads))"),
+        (1 - 2.0 ** (-6 - head), "1 - 2^(-5 - h) with h from 1"),
+        (np.full((4, 1), 1 - 2.0**-5), "all heads have the gamma of the first"),
+    ):
+        np.savez("t.npz", **{**made, "decay": (gamma ** np.arange(50)).astype("f4")})
+        answer = ask("compare", "t.npz", "retnet:dim=64,heads=4,len=50").ends(1)
+        answer.says(f"different: decay: {said}|different: decay: gamma is {said}").never("likely")
+
+
+def test_numbers_that_lost_their_exponent_are_told(ask):
+    held = cache(angles(100, 64, 1e6))
+    mantissas = [[float(str(v).partition("e")[0]) for v in row] for row in held["sin"].tolist()]
+    with open("t.json", "w", encoding="utf-8") as file:
+        json.dump({"cos": held["cos"].tolist(), "sin": mantissas}, file)
+    answer = ask("compare", "t.json", "rope:dim=64,base=1000000,len=100").ends(1)
+    answer.says("below 0.0001 in size lost their exponent: 1.5 stands for 1.5e-06")
+
+
+def test_columns_of_little_spread_may_be_standardised(ask):
+    table = np.asarray(library.table("sincos2d:dim=48,grid=9x14,dtype=float64")["pe"])
+    np.save("t.npy", ((table - table.mean(0)) / table.std(0)).astype("f4"))
+    ask("compare", "t.npy", "sincos2d:dim=48,grid=9x14").ends(1).says("each column is standardised")
+
+
+def test_another_clip_of_one_side_exchanges_no_axes(ask):
+    distance = np.arange(150)[:, None] - np.arange(150)
+    np.save("have.npy", distance.clip(-32, 31) + 32)
+    np.save("want.npy", distance.clip(-32, 32) + 32)
+    said = "distances above 0 end at 31 where they were expected to end at the clip"
+    ask("compare", "have.npy", "want.npy").ends(1).says(f"different: {said}").never("exchanged")
+
+
+def test_the_factor_of_a_gaussian_exponent_is_told_in_float64(ask):
+    distance = np.arange(72)[:, None] - np.arange(72)
+    np.save("t.npy", np.exp(-(distance**2) / 36))
+    ask("compare", "t.npy", "gaussian:sigma=6,len=72").ends(1).says("the exponent is -D^2 / sigma^2")
