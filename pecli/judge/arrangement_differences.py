@@ -328,7 +328,7 @@ def as_bits(case: Case, *, swapped: bool = False) -> list[Finding]:
         views = matched_views(other, case.expected) if text == SWAPPED or not swapped else []
         if not views or any(left.plain_shape != right.plain_shape for left, right in views):
             continue
-        both = ([read_floats(view, 0, view.rows) for view in pair] for pair in views)
+        both = ([np.sort(read_floats(view, 0, view.rows), axis=None) for view in pair] for pair in views)
         if any((np.abs(y - x) < MAX_REREAD_GAP * np.abs(x)).sum() * 8 <= np.count_nonzero(x) for y, x in both):
             continue
         others = [one for one in case.explained(other, case.expected) if one.kind != "type"]

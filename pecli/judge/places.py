@@ -203,7 +203,7 @@ def _unknown(case: Case) -> list[Finding]:
     if turns and len(periods) == 1 and "pairs turn" in periods[0].text:
         return periods
     plan = case.recipe.plan if case.recipe is not None else None
-    if isinstance(plan, Waves) and plan.width > 2 * MAX_CYCLES:
+    if isinstance(plan, Waves) and not plan.axes and plan.width > 2 * MAX_CYCLES:
         turns = ()
     if turns and (case.recipe is not None or not cyclic(case.expected, of_any=True)):
         texts = f"the file holds {turns[0]}", *turns[1:]

@@ -35,7 +35,7 @@ MAX_ANGLE = {"float64": 1e-3, "float32": 1e-3, "float16": 0.02, "bfloat16": 0.1}
 MAX_REST = 1e-3
 # Roundings of a pair that two kernels leave, and its length, a share of the usual one, from which on they are relative.
 EXACT_ROUNDINGS, MIN_LENGTH = 16, 0.01
-# Roundings that two kernels leave of the lengths of pairs, on average.
+# Roundings that two kernels of a narrow type leave of the lengths of pairs, on average.
 LENGTH_ROUNDINGS = 2.0
 # Rows from which angles that grow evenly are told from any.
 MIN_ROWS = 4
@@ -110,7 +110,8 @@ class Turns:
         weight = (np.abs(before) ** 2).sum(axis=1)
         uneven = math.sqrt((weight * (np.abs(z) / size - 1) ** 2).sum() / weight.sum())
         near = MAX_ANGLE[dtype]
-        is_exact = max(off / EXACT_ROUNDINGS, uneven / LENGTH_ROUNDINGS) <= EPSILON[dtype]
+        few = LENGTH_ROUNDINGS if dtype in LOW_TYPES else EXACT_ROUNDINGS
+        is_exact = max(off / EXACT_ROUNDINGS, uneven / few) <= EPSILON[dtype]
         if before.shape[1] == 1 and not is_exact:  # any two vectors are such turns of each other
             return None
         return cls(z / np.where(np.abs(z) > 0, np.abs(z), 1.0), size, near, axis, is_exact)

@@ -157,6 +157,8 @@ GAMMAS: dict[str, Callable[[Floats, int], Floats]] = {
 
 def mistakes(keys: Mapping[str, str]) -> Iterator[Change]:
     """Yield decays by other gammas, and by equal ones."""
+    if keys["decay"] == "none":
+        return
     for formula, gammas in GAMMAS.items():
         text = f"gamma is {formula} where 1 - 2^(-5 - h) was expected"
         yield Change("decay", text, values=partial(_decayed, keys["apply"] == "log", gammas))
