@@ -46,7 +46,7 @@ from pecli.tables.layouts import cosine_sine_pairs
 from pecli.tables.parts import ConcatTable
 from pecli.tables.request import ArrayNaming
 from pecli.tables.table import Table
-from pecli.tables.views import copies_of, matched_views, pair_views, view_of
+from pecli.tables.views import ArrayView, copies_of, matched_views, pair_views, view_of
 
 # Largest difference that rounding makes: float32 phases are off by 0.01, and bfloat16 phases are another finding.
 MAX_HARMLESS = 0.05
@@ -56,8 +56,8 @@ MAX_TRIED_COPIES = 4
 FEW_ROWS = 64
 # Layouts of cosines and sines in two arrays.
 APART = ("split", "half", "interleaved")
-# Relative difference from the expected values that an eighth of reread ones may have, as in bfloat16.
-MAX_REREAD_GAP = 0.01
+# Times as large as the expected values that reread ones may be, on average, or the other way round.
+MAX_SIZE_RATIO = 4.0
 # Difference that values show whose bytes are in another order.
 MAX_SENSE = 1e30
 # Kinds of findings that say of an unknown table only that it is another one.
@@ -328,8 +328,8 @@ def as_bits(case: Case, *, swapped: bool = False) -> list[Finding]:
         views = matched_views(other, case.expected) if text == SWAPPED or not swapped else []
         if not views or any(left.plain_shape != right.plain_shape for left, right in views):
             continue
-        both = ([np.sort(read_floats(view, 0, view.rows), axis=None) for view in pair] for pair in views)
-        if any((np.abs(y - x) < MAX_REREAD_GAP * np.abs(x)).sum() * 8 <= np.count_nonzero(x) for y, x in both):
+        ratios = [_size(left) / _size(right) if _size(right) else 0.0 for left, right in views]
+        if not all(1 / MAX_SIZE_RATIO < ratio < MAX_SIZE_RATIO for ratio in ratios):
             continue
         others = [one for one in case.explained(other, case.expected) if one.kind != "type"]
         if {one.kind for one in others} & {"place", "bytes", *OTHER}:
@@ -337,6 +337,11 @@ def as_bits(case: Case, *, swapped: bool = False) -> list[Finding]:
         if not least or {one.kind for one in others} <= {"rounding"}:  # bits of another type may look alike
             least = behind(Finding("bytes", text), others)
     return least
+
+
+def _size(view: ArrayView) -> float:
+    """Return the root of the mean square of an array's values."""
+    return float(np.sqrt(np.mean(read_floats(view, 0, view.rows) ** 2)))
 
 
 def shaped(actual: Tabular, expected: Tabular, findings: list[Finding]) -> list[Finding]:
