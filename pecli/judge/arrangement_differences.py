@@ -114,15 +114,20 @@ def _of_array(name: str, finding: Finding) -> Finding:
 
 
 def _further_array(case: Case) -> list[Finding]:
-    """Return why the scale of xPos or the decay of RetNet differs beside right cosines and sines."""
+    """Return why one array of a bias differs, or the scale of xPos or decay of RetNet beside right cosines."""
     arrays, plan = case.found.arrays, case.recipe.plan if case.recipe is not None else None
     others = [one.names for one in arrays if one.figures.beyond]
     further = [one.name for one in plan.companions] if isinstance(plan, Waves) else []
     further += [one.name for one in plan.fixed] if isinstance(plan, Waves) else []
-    if case.recipe is None or not len(others) == 1 < len(arrays) or others[0][1] not in further:
+    if case.recipe is None or not len(others) == 1 < len(arrays):
         return []
     own, meant = others[0]
     have = View(case.actual, [case.actual.array(own)])
+    if isinstance(plan, Bias):
+        alone = case.explained(have, case.recipe)
+        return [] if {one.kind for one in alone} & {*VAGUE} else [_of_array(own, one) for one in alone]
+    if meant not in further:
+        return []
     for change, other in mistaken(case.recipe):
         pairs = matched_views(have, View(other, [other.array(meant)]))
         if all(one.kind == "rounding" for one in located(pairs)):

@@ -147,8 +147,9 @@ def key_lines(want: Expected, keys: Mapping[str, str]) -> list[str]:
     alone = ({**want.keys, key: have[key]} for key in unlike if key in have)  # at first, that one of them is another
     same = waves.plan_of(want.encoding, have)
     for tried in (*alone, *({**have, key: want.keys[key]} for key in unlike)):
-        if tried != have and waves.plan_of(want.encoding, tried) == same:  # the others change nothing
-            have.update((key, want.keys[key]) for key in unlike if tried.get(key) == want.keys[key])
+        nearer = {**have, **{key: want.keys[key] for key in unlike if tried.get(key) == want.keys[key]}}
+        if nearer != have and waves.plan_of(want.encoding, nearer) == same:  # the others change nothing
+            have = nearer
     if encoding.declares("differences"):
         lines: list[str] = encoding.hook("differences")(have, dict(want.keys))
         return lines

@@ -472,7 +472,9 @@ def _coordinate_words(
     ends = [s.factor * np.array([own.min(), own.max()]) + s.added[0] * _space(own) for s, own in both]
     ends = [np.where(np.abs(pair) < MAX_FACTOR_GAP * np.ptp(pair), 0.0, pair) for pair in ends]
     to_one = len(moving) > 1 and all(abs(ends[a][1] - 1) < MAX_FACTOR_GAP for a in moving)  # from 0 or -1, as it says
-    lines = [a for a in moving if streams[a].factor != 1 and (streams[a].added.any() or to_one)]
+    lines = [a for a in moving if streams[a].factor != 1]
+    if not any(to_one or streams[a].added.any() for a in lines):
+        lines = []
     for a in lines:
         low, high = want[:, a].min(), want[:, a].max()
         text = f"run from {ends[a][0]:.4g} to {ends[a][1]:.4g} where {low:.4g} to {high:.4g} was expected"

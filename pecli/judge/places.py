@@ -162,7 +162,8 @@ def _random(case: Case) -> list[Finding]:
 
 def _of_all_values(case: Case) -> list[Finding]:
     """Return what was done to all values at once, which no function of each value is."""
-    rules = (without_function, colliding, noise, one_row, remade, unlike_halves)
+    is_sure = case.own is not None and case.own.confidence == "sure"  # whose columns are right
+    rules = (without_function, colliding, noise, one_row, remade, *[unlike_halves] * (not is_sure))
     whole = next((one for rule in rules if (one := rule(case.views)) is not None), None)
     return [whole, *case.places] if whole is not None else []
 
@@ -189,6 +190,14 @@ def _other_bits(case: Case) -> list[Finding]:
         if not any(identify(other).confidence == "sure" for _, other in others):
             return []
     return as_bits(case) or case.places
+
+
+def _of_other_shape(case: Case) -> list[Finding]:
+    """Return the parameters of a file of another shape that is certainly of the expected encoding."""
+    if case.recipe is None or case.same_shape or is_large(case.actual):
+        return []
+    own = identify(case.actual)
+    return parameter_differences(own.recipe, case.recipe) if own.confidence == "sure" else []
 
 
 def _unknown(case: Case) -> list[Finding]:
@@ -271,6 +280,7 @@ PLACE_RULES: tuple[Rule, ...] = (
     _padded,
     _low_rank,
     lambda case: scaled_positions(case.own, case.expected) or other_frequencies(case.actual, case.expected),
+    _of_other_shape,
     _other_bits,
     _unknown,
     _identity,

@@ -89,6 +89,8 @@ def _remade(have: ArrayView, want: ArrayView) -> Finding | None:
             (x - x.min(0)) / np.where(np.ptp(x, 0) > 0, np.ptp(x, 0), 1),
         "each odd column holds the cosine of the column before it, not of the angle":
             np.stack([even, np.cos(y[:, ::2])], 2).reshape(y.shape),
+        "columns i and i + 1 were filled where 2i and 2i + 1 were expected: each sine stands over the cosine before it":
+            np.concatenate([even, odd[:, -1:], 0 * odd[:, 1:]], 1),
         "all even columns stand before all odd ones: both were stacked along the first axis and reshaped":
             np.stack([even, odd]).reshape(y.shape),
         "even rows hold sines in all columns and odd rows cosines, where even and odd columns were expected to":

@@ -147,7 +147,7 @@ LOOK_ROWS = 16  # rows that decide between arrays, or layouts, of one shape
 def _of_one_shape(left: list[ArrayView], right: list[ArrayView]) -> list[tuple[ArrayView, ArrayView]]:
     """Pair a sole array of one side with the one of the other side that has its shape, or else as many values.
 
-    Two arrays of one shape are paired with two.
+    Two arrays of one shape are paired with two, and several with as many if each has the shape of one alone.
 
     Of several of this shape it is the one whose first rows are nearest, if they are clearly nearer than the next.
     """
@@ -156,8 +156,11 @@ def _of_one_shape(left: list[ArrayView], right: list[ArrayView]) -> list[tuple[A
     pairs = pairs or [(a, b) for a in left for b in right if a.rows * a.row_size == b.rows * b.row_size]
     if len(left) == len(right) == 2 and len(pairs) == 4:
         return min((pairs[::3], pairs[1:3]), key=lambda both: sum(row_gap(*pair) for pair in both))
-    if min(len(left), len(right)) > 1:
-        return []
+    if (fewest := min(len(left), len(right))) > 1:
+        names = {view.name for pair in pairs for view in pair}
+        pairs += [(a, b) for a in left for b in right if not {a.name, b.name} & names and is_regrouped(a, b)]
+        alone = [len({pair[side].name for pair in pairs}) for side in (0, 1)]
+        return pairs if alone == [fewest, fewest] and len(pairs) == fewest else []
     if len(pairs) < 2:
         return pairs
     gaps = [row_gap(*pair) for pair in pairs]

@@ -272,11 +272,11 @@ def mistakes(keys: Mapping[str, str]) -> Iterator[Change]:
     if "points" not in keys:
         return
     points = _numbers(keys["points"])
+    if (axes := int(keys.get("point-axes", "1"))) > 1:
+        text = "the coordinates of each point are in the reverse order"
+        reverse = (x for k in range(0, len(points), axes) for x in reversed(points[k : k + axes]))
+        yield Change("points", text, {"points": _listed(reverse)})
     if "extent" not in keys:
-        if (axes := int(keys.get("point-axes", "1"))) > 1:
-            text = "the coordinates of each point are in the reverse order"
-            reverse = (x for k in range(0, len(points), axes) for x in reversed(points[k : k + axes]))
-            yield Change("points", text, {"points": _listed(reverse)})
         moved = _listed(2 * x - 1 for x in points)
         yield Change("points", "the coordinates were moved from 0 .. 1 to -1 .. 1 (2 x - 1)", {"points": moved})
         return

@@ -280,6 +280,11 @@ def differences(have: Mapping[str, str], want: Mapping[str, str]) -> list[str]:
         if is_whole:
             return [f"{text}, with exponents over {width:.0f}: rotary-dim {width:.0f} where {want['dim']} was expected"]
         return [text, *([] if base == meant else [_other_base(base, meant)])]
+    if name == "none" and expected == "proportional":
+        width, turning = _rotary_width(have), f"{_rotary_width(want) // 2} of {int(want['dim']) // 2}"
+        text = f"all {width // 2} pairs turn, with exponents over {width}, where {turning} with exponents over"
+        other_base = [] if base == meant else [_other_base(str(base), str(meant))]
+        return [f"{text} {want['dim']} were expected (proportional)", *other_base]
     if name != expected and base != meant:
         own_base = f"{meant} with exponents over {width:.0f}" if is_whole and base not in PUBLISHED_BASES else base
         text = f"{_phrase(name, own_base, own)} where {_phrase(expected, meant, other)} was expected"
