@@ -119,7 +119,7 @@ def _further_array(case: Case) -> list[Finding]:
     others = [one.names for one in arrays if one.figures.beyond]
     further = [one.name for one in plan.companions] if isinstance(plan, Waves) else []
     further += [one.name for one in plan.fixed] if isinstance(plan, Waves) else []
-    if case.recipe is None or not len(others) == 1 < len(arrays):
+    if case.recipe is None or not len(others) == 1 < len(arrays) == len(case.actual.arrays):
         return []
     own, meant = others[0]
     have = View(case.actual, [case.actual.array(own)])

@@ -196,3 +196,59 @@ def test_the_factor_of_a_gaussian_exponent_is_told_in_float64(ask):
     distance = np.arange(72)[:, None] - np.arange(72)
     np.save("t.npy", np.exp(-(distance**2) / 36))
     ask("compare", "t.npy", "gaussian:sigma=6,len=72").ends(1).says("the exponent is -D^2 / sigma^2")
+
+
+def test_the_order_of_columns_is_told_beside_another_spacing(ask):
+    phases = np.outer(np.arange(200), 10000.0 ** (-np.arange(48) / 47))
+    np.save("have.npy", np.concatenate([np.sin(phases), np.cos(phases)], 1).astype("f4"))
+    np.save("want.npy", sinusoid(200, 96))
+    said = "sin and cos stand in two halves, sines first, where they were expected in neighbouring columns"
+    ask("compare", "have.npy", "want.npy").ends(1).says("different: endpoint spacing", said)
+
+
+def test_the_whole_head_turns_where_a_part_was_expected(ask):
+    np.savez("t.npz", **cache(angles(128, 128)))
+    said = "different: rotary width 128 where 64 was expected"
+    ask("compare", "t.npz", "rope:dim=128,partial=0.5,len=128").ends(1).says(said).never("which is right")
+    np.savez("t.npz", **cache(angles(256, 128, 1e6), "half"))
+    said = "all 64 pairs turn, with exponents over 128, where 64 of 256 with exponents over 512 were expected"
+    ask("compare", "t.npz", "rope:dim=512,scaling=proportional,partial=0.25,base=1000000,len=256").ends(1).says(said)
+
+
+def test_points_in_the_reverse_order_are_told_with_an_extent(ask):
+    matrix, points = np.random.default_rng(0).normal(size=(32, 2)), np.random.default_rng(1).uniform(0, 99, (40, 2))
+    np.save("matrix.npy", matrix)
+    np.save("points.npy", points)
+    phases = 2 * np.pi * (2 * points[:, ::-1] / 100 - 1) @ matrix.T
+    np.save("t.npy", np.concatenate([np.sin(phases), np.cos(phases)], 1).astype("f4"))
+    recipe = "fourier:dim=64,matrix=matrix.npy,coordinates=given,points=points.npy,point-axes=2,extent=100+100"
+    ask("compare", "t.npy", recipe).ends(1).says("the coordinates of each point are in the reverse order")
+
+
+def test_one_array_of_a_window_differs(ask):
+    made = {name: np.asarray(values) for name, values in library.table("window:version=2,grid=8x8").items()}
+    np.savez(
+        "t.npz", relative_coords_table=made["coordinates"].reshape(1, 15, 15, 2), relative_position_index=made["index"]
+    )
+    answer = ask("compare", "t.npz", "window:version=2,grid=8x8,pretrained=4x4").ends(1)
+    answer.says("relative_coords_table: pretrained 4x4 is missing").never("heads")
+
+
+def test_cosines_that_were_overwritten_are_told(ask):
+    table, made = sinusoid(100, 64), np.zeros((100, 64), "f4")
+    for i in range(32):
+        made[:, i], made[:, i + 1] = table[:, 2 * i], table[:, 2 * i + 1]
+    np.save("t.npy", made)
+    said = "columns i and i + 1 were filled where 2i and 2i + 1 were expected"
+    ask("compare", "t.npy", "sinusoidal:dim=64,len=100").ends(1).says(said)
+
+
+def test_both_axes_of_scaled_coordinates_are_told(ask):
+    rows, columns = np.divmod(np.arange(12 * 10.0), 10)
+    w = 10000.0 ** (-np.arange(8) / 8)
+    phases = np.concatenate([np.outer(rows * 2 / 3, w), np.outer(columns * 2 / 3 + 4, w)], 1)
+    np.savez("t.npz", **cache(phases))
+    answer = ask("compare", "t.npz", "rope2d:dim=32,grid=12x10").ends(1)
+    answer.says(
+        "height run from 0 to 7.333 where 0 to 11 was expected", "width run from 4 to 10 where 0 to 9 was expected"
+    )
