@@ -100,6 +100,16 @@ def test_three_dimensions_are_the_formula(split):
         assert matches(table(f"sincos3d:dim=32,grid=2x3x2,split={split}"), waves(rows))
 
 
+def test_three_dimensions_may_have_sines_and_cosines_in_turn():
+    """As PositionalEncoding3D of positional-encodings 6.0 has them."""
+    plain, made = (table(f"sincos3d:dim=30,grid=2x3x4,split=thirds{order}") for order in ("", ",order=interleaved"))
+    columns = [start + part for start in (0, 10, 20) for k in range(5) for part in (k, 5 + k)]
+    assert np.array_equal(made, plain[:, columns])
+    for dim in (2, 8, 10):
+        whole = table(f"sincos3d:dim={6 * -(-dim // 6)},grid=2x3x4,split=thirds,order=interleaved")
+        assert np.array_equal(table(f"sincos3d:dim={dim},grid=2x3x4,split=thirds,order=interleaved"), whole[:, :dim])
+
+
 @pytest.mark.parametrize("dim", [2, 4, 6, 8, 10, 100])
 def test_thirds_are_cut_to_any_even_width(dim):
     made = table(f"sincos3d:dim={dim},grid=2x3x4,split=thirds")

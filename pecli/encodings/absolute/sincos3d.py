@@ -27,6 +27,7 @@ def sincos3d(
     grid: Grid3,
     base: Base = Decimal(10000),
     split: Literal["quarter-rest", "half-quarters", "thirds"] = "quarter-rest",
+    order: Literal["sin-cos", "interleaved"] = "sin-cos",
     shift: Shift = Decimal(0),
     grid_scale: Annotated[tuple[Decimal, ...], Param(gt=0, le=1e9, items=(1, 3))] = (Decimal(1),),
     prefix: Prefix = 0,
@@ -39,11 +40,14 @@ def sincos3d(
     split quarter-rest: frame dim/4, then column and row 3 dim/8 each
     split half-quarters: frame dim/2, then row and column dim/4 each
     split thirds: frame, row, column 2 ceil(dim/6) each, cut to dim
+    order interleaved: sin and cos of each frequency side by side
 
     Parameters
     ----------
     split
         Widths of the axes and their order.
+    order
+        Sines and then cosines of each axis, or sin and cos in turn (positional-encodings).
     grid_scale
         Divides the coordinates: one number, or one for frame, row, column.
 
@@ -54,7 +58,7 @@ def sincos3d(
 
     Used by
     -------
-    CogVideoX, V-JEPA
+    CogVideoX, V-JEPA, positional-encodings
 
     Use it
     ------
@@ -71,7 +75,10 @@ def sincos3d(
     for side, width in widths_of(dim, split):
         frequencies = series(base, width // 2, shift, dim)
         ends = [min(start + part * (width // 2), dim) for part in range(3)]  # thirds: what lies beyond dim is cut
-        bands.append(Band(frequencies, slice(ends[0], ends[1]), slice(ends[1], ends[2]), axis=side))
+        sin, cos = slice(ends[0], ends[1]), slice(ends[1], ends[2])
+        if order == "interleaved":
+            sin, cos = slice(ends[0], ends[2], 2), slice(min(ends[0] + 1, dim), ends[2], 2)
+        bands.append(Band(frequencies, sin, cos, axis=side))
         start += width
     return Waves(dim, tuple(bands), axes=axes, **lattice.plan())
 

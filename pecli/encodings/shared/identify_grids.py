@@ -140,10 +140,12 @@ def sincos3d(axes: Axes) -> Iterator[Named]:
     sides = axes.sides if len(axes.sides) == 3 else (1, *axes.sides)
     for split, divisor in (("quarter-rest", 16), ("half-quarters", 8), ("thirds", 2)):
         widths = [] if axes.width % divisor else widths_of(axes.width, split)
-        if axes.layout == "blocks" + "+".join(str(width) for _, width in widths):
+        if widths and axes.layout in ("alternate", "blocks" + "+".join(str(width) for _, width in widths)):
             ends = np.cumsum([0, *(width // 2 for _, width in widths)]).tolist()
             wanted = {side: range(*ends[k : k + 2]) for k, (side, _) in enumerate(widths)}
-            yield from _sincos(axes, sides, wanted, {} if split == "quarter-rest" else {"split": split})
+            keys = {} if split == "quarter-rest" else {"split": split}
+            keys |= {"order": "interleaved"} if axes.layout == "alternate" else {}
+            yield from _sincos(axes, sides, wanted, keys)
 
 
 def detr(axes: Axes) -> Iterator[Named]:
