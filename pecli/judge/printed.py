@@ -41,8 +41,8 @@ AGREES = {
 }
 # Widths that are compared in full, the roundest first; raised, few decimals of few rows take proportionally longer.
 MAX_WIDTHS = 64
-# Rows by which widths are chosen before all rows are compared: first a few.
-FIRST_PRINTED_ROWS, MAX_PRINTED_ROWS = 16, 256
+# Pairs after the first, and rows, by which widths are chosen before all rows are compared: first a few.
+MAX_PRINTED_PAIRS, FIRST_PRINTED_ROWS, MAX_PRINTED_ROWS = 5, 16, 256
 # Widest table whose first columns are recognised; raised, the search takes proportionally longer.
 MAX_WIDTH = 8192
 
@@ -99,14 +99,15 @@ def identify_printed(table: Tabular, decimals: int) -> Identification:
 def _widths(
     values: Floats, decimals: int, start: int, each: int, column: int, function: np.ufunc, base: int
 ) -> list[int]:
-    """Return the widths whose second pair has the printed values, the roundest first, such as a power of two."""
+    """Return the widths whose first pairs have the printed values, the roundest first, such as a power of two."""
     least = each * values.shape[1]
     widths = np.arange(least + least % 2, MAX_WIDTH + 1, 2)
     most = 1.02 * 10.0**-decimals + 2 * EPSILON["float32"] * len(values)
-    for rows in (FIRST_PRINTED_ROWS, MAX_PRINTED_ROWS):
-        few = values[:rows, column : column + 1]
-        made = function(np.outer(np.arange(start, start + len(few)), float(base) ** (-2.0 / widths)))
-        widths = widths[(np.abs(few - made) <= most).all(axis=0)]
+    pairs = range(1, 1 + min(MAX_PRINTED_PAIRS, (values.shape[1] - 1) // column))
+    for rows, pair in product((FIRST_PRINTED_ROWS, MAX_PRINTED_ROWS), pairs):
+        few = values[:rows, pair * column, None]
+        made = function(np.outer(np.arange(start, start + len(few)), float(base) ** (-2.0 * pair / widths)))
+        widths = widths[(np.abs(few - made) <= most).all(axis=0) | (2 * pair >= widths)]
     return sorted(widths.tolist(), key=lambda w: (-(w & -w), w))[:MAX_WIDTHS]
 
 
