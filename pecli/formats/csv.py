@@ -36,7 +36,8 @@ SKIPPED = re.compile(rb"(?:[ \t]*+\r?\n|#[^\r\n]*+\r?\n)++")  # blank lines and 
 MARK = b"\xef\xbb\xbf"  # what some programs put before UTF-8
 NUMBER = re.compile(r"\s*[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?|inf(?:inity)?|nan)\s*", re.ASCII | re.IGNORECASE)
 DECIMAL_COMMAS = re.compile(
-    rb"(?=.*,)(?=.*[;\t])(?:[ \r\n]*+-?\d*+(?:,\d++(?:e[-+]?\d++)?)?[ \r\n]*+(?:[;\t]|$))++", re.IGNORECASE
+    rb'(?=.*,)(?=.*[;\t])(?:[ \r\n]*+(?:"[^"\n]*+"|-?\d*+(?:,\d++(?:e[-+]?\d++)?)?)[ \r\n]*+(?:[;\t]|$))++',
+    re.IGNORECASE,
 )
 NUMPY_NUMBER = re.compile(r"np\.float\d+\(([^()]*)\)")  # as it stands in a list of NumPy's numbers
 MINUS = "\N{MINUS SIGN}".encode()  # which Word and PDF have in place of a hyphen

@@ -142,6 +142,17 @@ def _along_first(case: Case) -> list[Finding]:
     return [] if is_bias or along_first(case.actual) is None else [Finding("axes", ALONG_FIRST)]
 
 
+def in_two_arrays(case: Case, table: Table) -> list[Finding]:
+    """Return how cosines and sines in two arrays differ from those of a recipe that puts them in one; else []."""
+    names, is_rotary = cosine_sine_pairs(case.actual.keys()), table.source.encoding.family is Family.ROTARY
+    if not is_rotary or len(table.arrays) != 1 or len(names) != 1 or case.views:
+        return []
+    apart = Table(table.source, table.extent, table.request._replace(layout="split"))
+    others = case.explained(View(case.actual, [*map(case.actual.array, names[0])]), apart)
+    text = f"cos and sin stand in two arrays, where one array was expected ({table.request.layout})"
+    return [*(finding.without_option for finding in others), Finding("layout", text)]
+
+
 def _copies(case: Case) -> list[Finding]:
     """Return why copies of one table, as in a batch, differ from the expected one; [] where they are no copies."""
     actual, expected, tolerance = case.actual, case.expected, case.found.tolerance

@@ -15,6 +15,7 @@ from pecli.judge.arrangement_differences import (
     additional_columns,
     bits,
     channels_first,
+    in_two_arrays,
     of_angles,
     of_one_array,
     of_recipe,
@@ -138,7 +139,8 @@ def _of_description(case: Case) -> list[Finding]:
         findings = cut_values(findings, pairs)
     if findings and findings[0].kind == "frequency":
         findings = resized(pairs, table) or findings
-    findings = findings or of_one_array(case, table) or of_angles(case, table) or channels_first(case, table)
+    for rule in (of_one_array, of_angles, in_two_arrays, channels_first):
+        findings = findings or rule(case, table)
     for one in (table, similar) if not findings else ():
         if one is not None and (rounding := phase_rounding(pairs, one, found, printed=True)):
             return [rounding]

@@ -225,7 +225,9 @@ def _identity(case: Case) -> list[Finding]:
     """Return what a file holds that some other recipe gives."""
     own, expected, recipe = case.own, case.expected, case.recipe
     table = parsed(own.recipe) if own is not None else None
-    if own is None or (table is not None and recipe is not None and table.source == recipe.source):
+    if own is None or own.recipe is None:
+        return []
+    if table is not None and recipe is not None and table.source == recipe.source:
         return []  # the same recipe, except for the values at the places
     is_sure = own.confidence == "sure"
     if table is not None and is_sure and (other := other_positions(table, expected)):

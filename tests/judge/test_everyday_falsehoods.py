@@ -252,3 +252,41 @@ def test_both_axes_of_scaled_coordinates_are_told(ask):
     answer.says(
         "height run from 0 to 7.333 where 0 to 11 was expected", "width run from 4 to 10 where 0 to 9 was expected"
     )
+
+
+def test_a_csv_of_r_with_decimal_commas_and_named_rows_is_read(ask):
+    table = sinusoid(60, 16, dtype="float64")
+    lines = ['"";' + ";".join(f'"V{k + 1}"' for k in range(16))]
+    lines += [f'"{k + 1}";' + ";".join(f"{v:.7f}".replace(".", ",") for v in row) for k, row in enumerate(table)]
+    with open("t.csv", "w", encoding="utf-8") as file:
+        file.write("\n".join(lines) + "\n")
+    np.save("want.npy", table)
+    ask("compare", "t.csv", "want.npy").ends(1).says("all values are right, rounded to 7 decimals")
+    ask("identify", "t.csv").says("sinusoidal:dim=16,len=60 (sure")
+
+
+def test_rows_of_two_arrays_in_another_order_are_told_where_one_was_expected(ask):
+    parts = np.concatenate([np.arange(32 * k, 32 * k + 32) for k in sorted(range(12), key=str)])
+    np.savez("t.npz", **cache(angles(384, 32)[parts]))
+    answer = ask("compare", "t.npz", "rope:dim=32,len=384,layout=concat").ends(1)
+    answer.says(
+        "12 parts of 32 rows stand in the order of their numbers as text", "where one array was expected (concat)"
+    )
+    answer.never("likely")
+
+
+def test_a_width_of_a_gaussian_that_is_not_squared_is_told(ask):
+    distance = np.arange(48)[:, None] - np.arange(48)
+    np.save("t.npy", np.stack([np.exp(-(distance**2) / (2 * sigma)) for sigma in (1, 2, 4, 8)]).astype("f4"))
+    answer = ask("compare", "t.npy", "gaussian:heads=4,sigma=1+2+4+8,len=48").ends(1)
+    answer.says("sigma is not squared: the exponent is -D^2 / (2 sigma)")
+
+
+@pytest.mark.parametrize("dim", [64, 256])
+def test_the_slip_of_loftr_is_told_of_any_width(ask, dim):
+    y, x = (side.reshape(-1, 1) + 1.0 for side in np.divmod(np.arange(12 * 16), 16))
+    w = np.exp(-2.0 * np.arange(dim // 4))
+    table = np.stack([np.sin(x * w), np.cos(x * w), np.sin(y * w), np.cos(y * w)], -1).reshape(192, dim)
+    np.save("t.npy", table.astype("f4"))
+    answer = ask("compare", "t.npy", f"detr:dim={dim},grid=12x16,convention=loftr").ends(1)
+    answer.says("frequencies are e^(-2k): the constant -ln(temperature) / d // 2 is rounded down to -1")

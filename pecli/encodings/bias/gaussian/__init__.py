@@ -116,3 +116,6 @@ def mistakes(keys: Mapping[str, str]) -> Iterator[Change]:
     ):
         widths = (CONTEXT.multiply(Decimal(text), CONTEXT.sqrt(times)) for text in keys["sigma"].split("+"))
         yield Change("sigma", phrase, {"sigma": "+".join(map(number_text, widths))})
+    roots = (CONTEXT.sqrt(Decimal(text)) for text in keys["sigma"].split("+"))
+    text = "sigma is not squared: the exponent is -D^2 / (2 sigma)"
+    yield Change("sigma", text, {"sigma": "+".join(map(number_text, roots))})
