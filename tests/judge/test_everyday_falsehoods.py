@@ -282,11 +282,22 @@ def test_a_width_of_a_gaussian_that_is_not_squared_is_told(ask):
     answer.says("sigma is not squared: the exponent is -D^2 / (2 sigma)")
 
 
-@pytest.mark.parametrize("dim", [64, 256])
-def test_the_slip_of_loftr_is_told_of_any_width(ask, dim):
+def test_the_slip_of_loftr_is_told_of_its_own_width(ask, dim=256):
     y, x = (side.reshape(-1, 1) + 1.0 for side in np.divmod(np.arange(12 * 16), 16))
     w = np.exp(-2.0 * np.arange(dim // 4))
     table = np.stack([np.sin(x * w), np.cos(x * w), np.sin(y * w), np.cos(y * w)], -1).reshape(192, dim)
     np.save("t.npy", table.astype("f4"))
     answer = ask("compare", "t.npy", f"detr:dim={dim},grid=12x16,convention=loftr").ends(1)
     answer.says("frequencies are e^(-2k): the constant -ln(temperature) / d // 2 is rounded down to -1")
+
+
+def test_a_layout_that_both_files_have_is_not_told(ask):
+    def made(side):
+        rows, columns = np.divmod(np.arange(1024.0), 32)
+        w = 10000.0 ** (-np.arange(16) / 16)
+        phases = np.concatenate([np.outer(rows, w), np.outer(columns, w)], 1) * side / 32
+        return np.concatenate([np.repeat(np.sin(phases), 2, 1), np.repeat(np.cos(phases), 2, 1)], 1).astype("f4")
+
+    np.save("have.npy", made(32))
+    np.save("want.npy", made(16))
+    ask("compare", "have.npy", "want.npy").ends(1).says("reference 16x16 is missing").never("(1024, 32)")
