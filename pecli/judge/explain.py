@@ -102,6 +102,22 @@ def _drawn(case: Case) -> list[Finding]:
     return [Finding("random", random_words(ALL)), *(place(ArrayPair(*pair)) for pair in case.views)]
 
 
+def _untrained(case: Case) -> list[Finding]:
+    """Return that a recipe of trained positions gives an initial draw, and none of the values of a model."""
+    recipe, total = case.recipe, case.found.total
+    if recipe is None or recipe.source.encoding.family is not Family.ABSOLUTE or 2 * total.beyond < total.compared:
+        return []
+    keys = recipe.source.keys()
+    if not recipe.source.encoding.facts.learned or "seed" not in keys:
+        return []
+    if not is_large(case.actual) and {one.kind for one in case.places} - {*VAGUE}:  # of that very draw
+        return []
+    text = "positions are trained: the expected values are an initial draw, not the model's; weights=FILE compares them"
+    shapes = [one.shapes for one in case.found.arrays if one.shapes[0] != one.shapes[1]]
+    others = [Finding("shape", "the shape is {} where {} was expected".format(*both)) for both in shapes]
+    return [*others, Finding("weights", text)]
+
+
 def _still(case: Case) -> list[Finding]:
     """Return that no pair turns."""
     text = still(case.actual) if any(array.rows > 1 for array in case.actual.arrays) else ""
@@ -366,6 +382,7 @@ RULES: tuple[Rule, ...] = (
     _other_encoding,
     *ARRAY_RULES,
     _drawn,
+    _untrained,
     lambda case: lone_row(case.actual, case.expected) or one_position(case.actual, case.expected),
     of_recipe,
     _still,

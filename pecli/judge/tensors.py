@@ -274,6 +274,9 @@ def _of_parts(both: TwoTensors, *, last: bool = False) -> list[Finding]:
 
 def _moved(both: TwoTensors) -> list[Finding]:
     """Return how vectors were moved before they were rotated, which keeps the lengths of their pairs."""
+    size, other = (np.sort(np.abs(values), axis=None) for values in (both.y, both.right))
+    if both.y.ndim < 3 or np.allclose(size, other, rtol=EPSILON["float16"]):  # rows, or values of another sign or place
+        return []
     for pairing in WORDS:
         a, b = columns(both.width, pairing)
         sides = (np.hypot(values[..., a], values[..., b]) for values in (both.y, both.right))
@@ -328,7 +331,7 @@ def _kernel(both: TwoTensors) -> list[Finding]:
 
 def _other_angles(both: TwoTensors) -> list[Finding]:
     """Return that some pairs are rotated by other angles, for no known reason."""
-    if both.turns is None:
+    if both.turns is None or both.y.ndim < 3:  # any two rows are rotated by some angles
         return []
     lengths = both.turns.longer or "all pairs of columns have the expected lengths"
     return _rotation(f"{lengths}: {OTHER_ANGLES}")

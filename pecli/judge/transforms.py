@@ -384,7 +384,8 @@ def moved_coordinates(pairs: list[tuple[ArrayView, ArrayView]]) -> Finding | Non
                 where = "rows" if len(shape) == 2 else "places"
                 text = f"the angle of each pair is off by a constant, the same at all {where}"
                 moved = _shift(usual.reshape(half), b)
-                how = f": coordinates are shifted by {moved} steps" if moved else ", as if coordinates were shifted"
+                shifted = f": coordinates are shifted by {moved} steps" if moved.strip("0 and") else ""
+                how = shifted or ", as if coordinates were shifted"
                 return Finding("start", text + how)
             ratios = {_advance_ratio(a, b, k) for k in range(1, a.ndim) if a.shape[k] >= MIN_PLACES} - {None}
             if len(ratios) == 1 and (ratio := ratios.pop() or 0.0) not in (0.0, 1.0):

@@ -225,7 +225,8 @@ def take_types(tables: Sequence[Tabular]) -> None:
 def _type(source: NamedSource, other: Tabular) -> dict[str, str]:
     if "dtype" in source.given or not other.arrays:
         return {}
-    dtype = real_type(other.arrays[0].dtype)
+    (first, *_) = cosines_and_sines([array.name for array in other.arrays]) or [other.arrays[0].name]
+    dtype = real_type(other.array(first).dtype)
     return {"dtype": dtype} if dtype in DTYPES else {"dtype": "float64"}
 
 
@@ -476,6 +477,7 @@ POSITIONAL = re.compile(
     r"(^|[._])(inv_freq|freqs|rotary|rope($|[._])|cos($|[._0-9]|ine)|sin($|[._0-9]|e|usoid)|pos($|[._0-9]|ition|emb)"
     r"|abs_pos|embed_pos|relative|rel_pos|alibi|slopes|wpe|pe($|[._0-9]))|^(attn_|attention_)?bias$", re.IGNORECASE
 )  # fmt: skip
+IDS = re.compile(r"(^|[._])(position_ids|input_ids|cache_position)$")
 PARAMETER = re.compile(r"(^|[._])(weight|bias)$")
 LAYER = re.compile(r"(?<=\.)[0-9]+(?=\.)")
 LAYER_BYTES = 1 << 20  # of an array that are compared at once with those of another layer
@@ -500,7 +502,13 @@ class PositionalView(View):
 
 
 def positional(table: Tabular) -> Tabular:
-    """Return what holds positions in a file of a model's parameters, of equal ones in several layers one; else it."""
+    """Return what holds positions in a file of a model's parameters, of equal ones in several layers one; else it.
+
+    Whole numbers that say the position of each token are left out beside a table.
+    """
+    held = [array for array in table.arrays if not (IDS.search(array.name) and "int" in array.dtype)]
+    if held and len(held) < len(table.arrays):
+        return positional(PositionalView(table, held, []))
     layers: dict[str, list[Array]] = {}
     for array in table.arrays:
         if POSITIONAL.search(array.name):

@@ -282,7 +282,8 @@ def test_a_width_of_a_gaussian_that_is_not_squared_is_told(ask):
     answer.says("sigma is not squared: the exponent is -D^2 / (2 sigma)")
 
 
-def test_the_slip_of_loftr_is_told_of_its_own_width(ask, dim=256):
+def test_the_slip_of_loftr_is_told_of_its_own_width(ask):
+    dim = 256
     y, x = (side.reshape(-1, 1) + 1.0 for side in np.divmod(np.arange(12 * 16), 16))
     w = np.exp(-2.0 * np.arange(dim // 4))
     table = np.stack([np.sin(x * w), np.cos(x * w), np.sin(y * w), np.cos(y * w)], -1).reshape(192, dim)
@@ -301,3 +302,40 @@ def test_a_layout_that_both_files_have_is_not_told(ask):
     np.save("have.npy", made(32))
     np.save("want.npy", made(16))
     ask("compare", "have.npy", "want.npy").ends(1).says("reference 16x16 is missing").never("(1024, 32)")
+
+
+def test_a_trained_table_with_another_row_holds_no_sum(ask):
+    table = np.random.default_rng(5).normal(0, 0.02, (512, 64)).astype("f4")
+    np.save("want.npy", table)
+    table[0] = np.random.default_rng(6).normal(0, 0.02, 64)
+    np.save("have.npy", table)
+    ask("compare", "have.npy", "want.npy").ends(1).says("array differs in row 0").never("added", "zero")
+
+
+def test_a_trained_table_is_not_rotated(ask):
+    np.save("want.npy", TRAINED)
+    twice = TRAINED.copy()
+    twice[3], twice[:, 7] = 2 * TRAINED[3], -twice[:, 7]
+    for values in (-TRAINED[::-1], 2 * TRAINED[:, [1, 0, *range(2, 64)]], twice):
+        np.save("have.npy", values)
+        ask("compare", "have.npy", "want.npy").ends(1).never("rotat")
+
+
+def test_other_arrays_of_a_cache_do_not_decide_what_is_expected(ask):
+    held = cache(angles(40, 16), "half")
+    ids = {"position_ids": np.arange(40), **held}
+    narrow = {"inv_freq": frequencies(16).astype("f2"), **held}
+    np.savez("ids.npz", **ids)
+    np.savez("narrow.npz", **narrow)
+    ask("compare", "ids.npz", "rope:dim=16,len=40").ends(0).says("1 other array not compared")
+    answer = ask("compare", "narrow.npz", "rope:dim=16,len=40").ends(1)
+    answer.says("inv_freq: the frequencies were rounded to float16").never("the expected values were rounded")
+
+
+def test_trained_positions_of_a_config_have_no_values(ask):
+    sizes = {"model_type": "bert", "hidden_size": 64, "max_position_embeddings": 49, "num_attention_heads": 2}
+    with open("config.json", "w", encoding="utf-8") as file:
+        json.dump({**sizes, "vocab_size": 50}, file)
+    np.save("t.npy", TRAINED)
+    said = "positions are trained: the expected values are an initial draw, not the model's"
+    ask("compare", "t.npy", "config.json").ends(1).says(said)

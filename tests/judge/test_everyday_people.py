@@ -243,7 +243,7 @@ def test_noise_and_quantisation_of_positions_are_named_by_identify(ask):
 def test_frequencies_and_their_divisors_are_named_with_their_type(ask):
     plain = frequencies(128, 5e5)
     np.save("inv_freq.npy", rounded(plain, "bfloat16").astype("float32"))
-    ask("identify", "inv_freq.npy").says("rope:dim=128,base=500000,dtype=bfloat16", "were rounded to bfloat16")
+    ask("identify", "inv_freq.npy").says("rope:dim=128,base=500000,dtype=bfloat16", "have the precision of bfloat16")
     recipe = (
         "rope:dim=128,base=500000,scaling=llama3,factor=8,original-max=8192,layout=angles,dtype=float64,start=1,len=1"
     )
