@@ -241,7 +241,9 @@ def identify(table: Tabular, positions: Floats | None = None) -> Identification:
                     break
         named = getattr(table, "names_are_numbers", False)
         names = ("the names of the columns are numbers: a row before the first one, most likely",) * named
-        return _wider(replace(found, notes=(*found.notes, *table.label_words, *names)))
+        left = [array.name for array in table.arrays if array.name not in found.arrays] if found.arrays else []
+        unseen = (f"not judged: the array{'s' * (len(left) > 1)} {', '.join(left)}",) * bool(left and found.recipe)
+        return _wider(replace(found, notes=(*found.notes, *table.label_words, *names, *unseen)))
 
 
 def _identified(table: Tabular, positions: Floats | None = None) -> Identification:
