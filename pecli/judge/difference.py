@@ -216,6 +216,8 @@ def _each_alone(group: tuple[Plane, ...], want: Expected) -> list[Finding] | Non
         named = {label: name for label, name in zip(labels, names, strict=True) if name}
         if kinds == list(PARTS) and (found := _by_parts(named, want, change)):
             return found
+        if change is None and all(names):  # each has the expected frequencies
+            return None
     return None
 
 

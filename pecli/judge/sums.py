@@ -127,7 +127,8 @@ def _may_be_sums(pairs: Sequence[tuple[ArrayView, ArrayView]]) -> bool:
     if len(pairs) != 1 or pairs[0][0].plain_shape != pairs[0][1].plain_shape:
         return False
     both, size = pairs[0], pairs[0][0].row_size
-    return {view.dtype for view in both} <= {*GRIDS} and 1 < size <= MAX_ADDED // max(1, both[0].rows)
+    whole = size > 1 and MIN_SUMMED <= size * both[0].rows <= MAX_ADDED
+    return {view.dtype for view in both} <= {*GRIDS} and whole
 
 
 def _is_square(shape: Sequence[int]) -> bool:
@@ -179,7 +180,7 @@ def _other_sinusoids(sums: Sums) -> str:
             continue
         right, text = expected.read(name), ""
         held = (x * right).mean() / (right**2).mean()  # 1 of embeddings and positions
-        if held < MIN_HELD or np.abs(x - right).max() <= MAX_BARE or y.size < MIN_SUMMED:
+        if held < MIN_HELD or np.abs(x - right).max() <= MAX_BARE:
             continue
         made = y - x + right
         if scaled and scaled == _is_scaled(y - right, x - right, root, gap):
