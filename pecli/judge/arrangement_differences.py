@@ -403,8 +403,13 @@ def of_angles(case: Case, table: Table) -> list[Finding]:
         return []
     apart = Table(table.source, table.extent, table.request._replace(layout="split"))
     others = case.explained(InMemory({"cos": np.cos(angles), "sin": np.sin(angles)}), apart)
-    is_known = bool(others) and others[0].kind not in (*VAGUE, "rounding", "type")
-    text = "the file holds angles: no cosine and no sine was taken"
+    text, steps = "the file holds angles: no cosine and no sine was taken", np.diff(angles, axis=0)
+    if not others or others[0].kind in (*VAGUE, "random", "identity"):
+        w = [float(frequency) for frequency in plan.frequencies]
+        own = f"{steps.max():.4g} to {steps.min():.4g} radians a row where {max(w):.4g} to {min(w):.4g} were expected"
+        is_even = len(angles) > 2 and np.ptp(steps, axis=0).max() <= MAX_ADDITIONAL_GAP * np.abs(angles).max()
+        return [Finding("frequency", f"other frequencies: {own}"), Finding("angles", text)] if is_even else []
+    is_known = others[0].kind not in ("rounding", "type")
     return [*others, Finding("angles", text)] if is_known else []
 
 

@@ -347,10 +347,10 @@ def _described(case: Case, table: Table, *, named: bool = True) -> list[Finding]
 
 
 def _mistaken(actual: Tabular, table: Table) -> list[Finding]:
-    """Return the mistake that the encoding declares and that gives all features of several coordinates; else []."""
+    """Return the declared mistake that gives all features of several coordinates, or of turns both ways; else []."""
     plan = table.plan
-    of_several = isinstance(plan, Waves) and (plan.cross is not None or bool(plan.axes)) and not is_large(actual)
-    for change, other in mistaken(table) if of_several else ():
+    is_other = isinstance(plan, Waves) and (plan.cross is not None or bool(plan.axes) or min(plan.frequencies) < 0)
+    for change, other in mistaken(table) if is_other and not is_large(actual) else ():
         pairs = matched_views(actual, other)
         values = [[read_floats(view, 0, view.rows) for view in pair] for pair in pairs]
         most = MAX_ANGLE_GAP + max((EPSILON.get(left.dtype, 0.0) for left, _ in pairs), default=0.0)

@@ -339,3 +339,25 @@ def test_trained_positions_of_a_config_have_no_values(ask):
     np.save("t.npy", TRAINED)
     said = "positions are trained: the expected values are an initial draw, not the model's"
     ask("compare", "t.npy", "config.json").ends(1).says(said)
+
+
+def test_angles_of_other_frequencies_are_not_called_random(ask):
+    w = np.pi * np.linspace(1, 5, 16)[::-1]
+    np.save("t.npy", np.repeat(np.outer(np.arange(128), w), 2, 1).astype("f4"))
+    answer = ask("compare", "t.npy", "rope:dim=32,len=128").ends(1)
+    answer.says("other frequencies: 15.71 to 3.142 radians a row", "the file holds angles").never("random")
+
+
+def test_a_cosine_and_a_sine_of_two_narrow_types_have_the_expected_frequencies(ask):
+    held = cache(angles(20, 16), "half")
+    np.savez("t.npz", cos=held["cos"].astype("f2"), sin=bfloat16(held["sin"]))
+    ask("compare", "t.npz", "rope:dim=16,len=20").ends(1).never("decimals")
+
+
+def test_a_missing_factor_is_told_where_pairs_turn_both_ways(ask):
+    matrix = np.random.default_rng(0).normal(0, 1, (8, 1)) / 100
+    np.save("matrix.npy", matrix)
+    phases = np.arange(50)[:, None] @ matrix.T
+    np.save("t.npy", np.concatenate([np.sin(phases), np.cos(phases)], 1))
+    answer = ask("compare", "t.npy", "fourier:dim=16,matrix=matrix.npy,len=50").ends(1)
+    answer.says("the factor 2 pi is missing|over 2 pi")
