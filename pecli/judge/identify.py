@@ -241,7 +241,8 @@ def identify(table: Tabular, positions: Floats | None = None) -> Identification:
                     break
         named = getattr(table, "names_are_numbers", False)
         names = ("the names of the columns are numbers: a row before the first one, most likely",) * named
-        left = [array.name for array in table.arrays if array.name not in found.arrays] if found.arrays else []
+        is_said = not found.arrays or bool(table.label_words)
+        left = [array.name for array in table.arrays if not (is_said or array.name in found.arrays)]
         unseen = (f"not judged: the array{'s' * (len(left) > 1)} {', '.join(left)}",) * bool(left and found.recipe)
         return _wider(replace(found, notes=(*found.notes, *table.label_words, *names, *unseen)))
 
