@@ -603,7 +603,7 @@ def identify_bias(table: Tabular) -> Identification | None:
         text = measured_of(table)
         found = None if text else best_fit(table)
         if found is not None:
-            judged = verdict(found)
+            judged = verdict(found, table)
             masked = next((lines for lines in arrays_of(table) if lines.low is not None), None)
             if masked is not None and judged.recipe is not None:
                 note = f"masked pairs hold {masked.low_text} in place of -inf"
@@ -686,7 +686,7 @@ def _by_distance(lines: Lines, profile: Profile) -> bool:
     return wrong <= (1 - MIN_SHARE_LIKELY) * uncommon
 
 
-def verdict(found: Fit) -> Identification:
+def verdict(found: Fit, table: Tabular) -> Identification:
     """Return the identification that a fit allows."""
     candidate = found.candidate
     recipe = recipe_text(found.table)
@@ -706,6 +706,9 @@ def verdict(found: Fit) -> Identification:
         if found.arithmetic == "float64":  # as the values that they are compared with
             off = f"{math.ceil(found.max_ulp) + 1} ulp"
         notes.append(f"{found.arithmetic} rounding: {which} is within {off} of the exact one")
+    left = [a.name for a in table.arrays if a.name not in found.arrays]
+    if left:
+        notes.append(f"not judged: the array{'s' * (len(left) > 1)} {', '.join(left)}")
     loose = found.arithmetic in ("float16", "bfloat16") and found.max_ulp > MAX_SURE_ULP
     sure = not (found.unexplained or candidate.doubts or loose)
     equal = None if candidate.trained else found.equal

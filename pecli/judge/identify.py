@@ -241,10 +241,7 @@ def identify(table: Tabular, positions: Floats | None = None) -> Identification:
                     break
         named = getattr(table, "names_are_numbers", False)
         names = ("the names of the columns are numbers: a row before the first one, most likely",) * named
-        is_said = not found.arrays or bool(table.label_words)
-        left = [array.name for array in table.arrays if not (is_said or array.name in found.arrays)]
-        unseen = (f"not judged: the array{'s' * (len(left) > 1)} {', '.join(left)}",) * bool(left and found.recipe)
-        return _wider(replace(found, notes=(*found.notes, *table.label_words, *names, *unseen)))
+        return _wider(replace(found, notes=(*found.notes, *table.label_words, *names)))
 
 
 def _identified(table: Tabular, positions: Floats | None = None) -> Identification:
@@ -809,9 +806,8 @@ def _frequencies(table: Tabular, found: Identification) -> tuple[str, ...]:
         return ()
     (own, keys), (name, others) = split_recipe(found.recipe), split_recipe(vector.recipe)
     take_table_keys(own, keys)
-    same = own == name and "dtype" not in others and keys.get("base") == others.get("base")
-    same &= all(others.get(key) == value for key, value in keys.items())
-    return vector.arrays if same else ()
+    is_plain = any(note.startswith("the frequencies of its pairs (inv_freq), ") for note in vector.notes)
+    return vector.arrays if (own, keys) == (name, others) and is_plain else ()
 
 
 # Further arrays that are identified, too: those of a second rotary table and its frequencies.
@@ -833,8 +829,10 @@ def _others(found: Identification, table: Tabular) -> Identification:
         left = [name for name in left if not any(name in one.arrays for one in others)]
     if others:
         own, *rest = (" and ".join(f"'{name}'" for name in one.arrays) for one in (found, *others))
+        orders = [" in reverse order" * any("in reverse order" in note for note in one.notes) for one in others]
         named = (
-            f"{text} {'is' if len(o.arrays) == 1 else 'are'} {o.recipe}" for text, o in zip(rest, others, strict=True)
+            f"{text} {'is' if len(o.arrays) == 1 else 'are'} {o.recipe}{order}"
+            for text, o, order in zip(rest, others, orders, strict=True)
         )
         note = f"this describes {own}; {', '.join(named)}"
         found = replace(found, notes=(note, *(f"{own}: {text}" for text in found.notes)))

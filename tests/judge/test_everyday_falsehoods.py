@@ -361,3 +361,15 @@ def test_a_missing_factor_is_told_where_pairs_turn_both_ways(ask):
     np.save("t.npy", np.concatenate([np.sin(phases), np.cos(phases)], 1))
     answer = ask("compare", "t.npy", "fourier:dim=16,matrix=matrix.npy,len=50").ends(1)
     answer.says("the factor 2 pi is missing|over 2 pi")
+
+
+def test_other_frequencies_beside_a_cache_are_named(ask):
+    held = cache(angles(40, 16), "half")
+    for own, said in (
+        (frequencies(16)[::-1], "'inv_freq' is rope:dim=16 in reverse order"),
+        (frequencies(16) / 4, "'inv_freq' is rope:dim=16,scaling=linear,factor=4"),
+    ):
+        np.savez("t.npz", inv_freq=own.astype("f4"), **held)
+        ask("identify", "t.npz").says("rope:dim=16,len=40,layout=half", said)
+    np.savez("t.npz", inv_freq=frequencies(16).astype("f4"), **held)
+    ask("identify", "t.npz").never("this describes")
