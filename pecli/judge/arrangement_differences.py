@@ -157,7 +157,8 @@ def _copies(case: Case) -> list[Finding]:
     """Return why copies of one table, as in a batch, differ from the expected one; [] where they are no copies."""
     actual, expected, tolerance = case.actual, case.expected, case.found.tolerance
     sizes = [sum(math.prod(array.shape) for array in table.arrays) for table in (actual, expected)]
-    if len(actual.arrays) == 1 and sizes[0] == sizes[1]:  # a grid, or a cosine and a sine
+    unlike = actual.arrays[0].shape != expected.arrays[0].shape  # else both are batches
+    if len(actual.arrays) == 1 and sizes[0] == sizes[1] and unlike:  # a grid, or a cosine and a sine
         return []
     copies, others = copies_of(actual), copies_of(expected)
     while copies and not others and copies[0].arrays[0].lead > expected.arrays[0].lead:  # several such axes

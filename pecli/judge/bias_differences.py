@@ -336,7 +336,7 @@ def _mistakes(held: list[biases.Lines], expected: Table) -> list[Finding]:
     encoding = expected.source.encoding
     if not encoding.declares("mistakes"):
         return []
-    exact = Candidate("", {}, ulp=MAX_ULP, absolute=MAX_ULP)
+    exact = Candidate("", {}, ulp=MAX_ULP, absolute=MAX_ULP * (held[0].dtype in GRIDS))
     kind, *_, effective_dtype = biases.types_of(held, expected.request.dtype) * 2
     best: tuple[biases.Fit, Change] | None = None
     plain = biases.fit_table(exact, expected.as_type(kind), held, effective_dtype)
