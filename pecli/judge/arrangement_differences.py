@@ -25,7 +25,7 @@ from pecli.judge.arrangements import (
     with_sides,
     without_numbers,
 )
-from pecli.judge.case import Case, Rule, behind
+from pecli.judge.case import Case, Rule, behind, size_of
 from pecli.judge.description import COPIES
 from pecli.judge.expected import mistaken
 from pecli.judge.grids import CHANNELS_FIRST
@@ -114,19 +114,16 @@ def _of_array(name: str, finding: Finding) -> Finding:
 
 
 def _further_array(case: Case) -> list[Finding]:
-    """Return why one array of a bias differs, or the scale of xPos or decay of RetNet beside right cosines."""
-    arrays, plan = case.found.arrays, case.recipe.plan if case.recipe is not None else None
-    others = [one.names for one in arrays if one.figures.beyond]
-    further = [one.name for one in plan.companions] if isinstance(plan, Waves) else []
-    further += [one.name for one in plan.fixed] if isinstance(plan, Waves) else []
+    """Return why one array of a bias differs, or the scale of xPos or the decay of RetNet, the others being right."""
+    arrays, others = case.found.arrays, [one.names for one in case.found.arrays if one.figures.beyond]
     if case.recipe is None or not len(others) == 1 < len(arrays) == len(case.actual.arrays):
         return []
-    own, meant = others[0]
+    (own, meant), plan = others[0], case.recipe.plan
     have = View(case.actual, [case.actual.array(own)])
     if isinstance(plan, Bias):
         alone = case.explained(have, case.recipe)
         return [] if {one.kind for one in alone} & {*VAGUE} else [_of_array(own, one) for one in alone]
-    if meant not in further:
+    if not isinstance(plan, Waves) or meant not in {*(o.name for o in plan.companions), *(o.name for o in plan.fixed)}:
         return []
     for change, other in mistaken(case.recipe):
         pairs = matched_views(have, View(other, [other.array(meant)]))
@@ -156,9 +153,8 @@ def in_two_arrays(case: Case, table: Table) -> list[Finding]:
 def _copies(case: Case) -> list[Finding]:
     """Return why copies of one table, as in a batch, differ from the expected one; [] where they are no copies."""
     actual, expected, tolerance = case.actual, case.expected, case.found.tolerance
-    sizes = [sum(math.prod(array.shape) for array in table.arrays) for table in (actual, expected)]
-    unlike = actual.arrays[0].shape != expected.arrays[0].shape  # else both are batches
-    if len(actual.arrays) == 1 and sizes[0] == sizes[1] and unlike:  # a grid, or a cosine and a sine
+    is_whole = len(actual.arrays) == 1 and size_of(actual) == size_of(expected)
+    if is_whole and actual.arrays[0].shape != expected.arrays[0].shape:  # a grid, or a cosine and a sine
         return []
     copies, others = copies_of(actual), copies_of(expected)
     while copies and not others and copies[0].arrays[0].lead > expected.arrays[0].lead:  # several such axes
@@ -387,9 +383,8 @@ def of_one_array(case: Case, table: Table) -> list[Finding]:
 def of_angles(case: Case, table: Table) -> list[Finding]:
     """Return that a matrix holds the angles of a rotary table, each once or twice, and how these differ; else []."""
     actual, plan = case.actual, table.plan
-    if len(actual.arrays) != 1 or is_large(actual) or not isinstance(plan, Waves) or plan.axes:
-        return []
-    if table.source.encoding.family is not Family.ROTARY or table.request.layout == "angles":
+    is_rotary = isinstance(plan, Waves) and not plan.axes and table.source.encoding.family is Family.ROTARY
+    if not is_rotary or len(actual.arrays) != 1 or is_large(actual) or table.request.layout == "angles":
         return []
     view, half = view_of(actual, actual.arrays[0]), len(plan.frequencies)
     y = read_floats(view, 0, view.rows)

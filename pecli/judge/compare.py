@@ -370,7 +370,7 @@ def _applied(table: Tabular) -> Identification | None:
 
 def _among_weights(table: Tabular) -> Identification | None:
     """Return the identification of what is called positions among a model's parameters; None of any other file."""
-    from pecli.judge.identify import identify
+    from pecli.judge.identify import frequencies_of, identify
     from pecli.tables.alignment import positional
 
     if (view := positional(table)) is table:
@@ -379,7 +379,8 @@ def _among_weights(table: Tabular) -> Identification | None:
     if found.confidence != "sure":
         each = ((array.name, identify(View(table, [array]))) for array in view.arrays[:MAX_POSITIONAL])
         found = next((replace(one, arrays=(name,)) for name, one in each if one.confidence == "sure"), found)
-    many = len(view.other_names) + len(view.arrays) - len(found.arrays or view.arrays)
+    left = len({*view.keys()} - {*found.arrays, *frequencies_of(view, found)}) if found.arrays else 0
+    many = len(view.other_names) + left
     notes = [f"{many} other array{'s' * (many > 1)} not compared"] * (many > 0)
     if view.unlike:
         notes.append(f"other layers hold other values: {', '.join(map(repr, view.unlike[:MAX_POSITIONAL]))}")

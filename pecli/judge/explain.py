@@ -137,7 +137,8 @@ def _right_but_for(case: Case) -> list[Finding]:
         return []
     few = located(pairs)
     is_whole = case.is_rare or not {one.kind for one in few} & {"place", "rest"}
-    return few if few and is_whole and few[0].kind not in (*VAGUE, "value") else []
+    vague = (*VAGUE, "value", *["clip"] * (not case.is_rare))  # what is said of many values may have a parameter's name
+    return few if few and is_whole and few[0].kind not in vague else []
 
 
 def _of_description(case: Case) -> list[Finding]:

@@ -824,7 +824,7 @@ def _differences(actual: Floats, expected: Floats, part: Expected, rows: Integer
     have, want = actual[row, column], expected[row, column]
     own = unit(want, dtype)
     if dtype != "float64":  # near 0, what a double leaves of half turns is no rounding of this type
-        own = np.maximum(own, 2.0**-53 * np.maximum(2.0**4, part.slack[column]))
+        own = np.maximum(own, 2.0**-53 * np.maximum(16.0, part.slack[column]))
     slack = np.minimum(2.0**-24 * part.slack[column], MAX_SLACK * np.maximum(1.0, np.abs(want)))
     fits = np.abs(have - want) <= library_units(dtype) * own + slack
     return BlockDifferences.of(part.plane, actual.size, rows[row], part.columns[column], have, want, own, fits)

@@ -799,7 +799,7 @@ LAYOUT_WORDS = {
 }  # fmt: skip
 
 
-def _frequencies(table: Tabular, found: Identification) -> tuple[str, ...]:
+def frequencies_of(table: Tabular, found: Identification) -> tuple[str, ...]:
     """Return the array of frequencies that follows the same parameters as the table."""
     vector = identify_vector(table)
     if vector is None or vector.recipe is None or found.recipe is None:
@@ -816,7 +816,7 @@ MAX_OTHERS = 4
 
 def _others(found: Identification, table: Tabular) -> Identification:
     """Return an answer that names the arrays it does not speak of."""
-    left = [a.name for a in table.arrays if a.name not in (*found.arrays, *_frequencies(table, found), "position")]
+    left = [a.name for a in table.arrays if a.name not in (*found.arrays, *frequencies_of(table, found), "position")]
     if not left:
         return found
     zero = [name for name in left if all(map(is_zero, planes_of(table, table.array(name))))]
@@ -829,11 +829,10 @@ def _others(found: Identification, table: Tabular) -> Identification:
         left = [name for name in left if not any(name in one.arrays for one in others)]
     if others:
         own, *rest = (" and ".join(f"'{name}'" for name in one.arrays) for one in (found, *others))
-        orders = [" in reverse order" * any("in reverse order" in note for note in one.notes) for one in others]
-        named = (
-            f"{text} {'is' if len(o.arrays) == 1 else 'are'} {o.recipe}{order}"
-            for text, o, order in zip(rest, others, orders, strict=True)
-        )
+        named = list[str]()
+        for text, one in zip(rest, others, strict=True):
+            order = " in reverse order" * any("in reverse order" in note for note in one.notes)
+            named.append(f"{text} {'is' if len(one.arrays) == 1 else 'are'} {one.recipe}{order}")
         note = f"this describes {own}; {', '.join(named)}"
         found = replace(found, notes=(note, *(f"{own}: {text}" for text in found.notes)))
     if not left:

@@ -135,8 +135,8 @@ def resized_otherwise(have: Floats, want: Floats, error: float) -> str:
 
     `error` is that of the values' type, relative to the largest.
     """
-    places = len(want) * EPSILON["float32"]  # by which they are off, computed in float32
-    near = (MAX_SOURCE_ERRORS * error + places) * np.abs(want).max(initial=0.0)
+    drift = len(want) * EPSILON["float32"]  # of places, which float32 counts
+    near = (MAX_SOURCE_ERRORS * error + drift) * np.abs(want).max(initial=0.0)
     columns = np.linspace(0, want.shape[1] - 1, min(SAMPLE, want.shape[1])).astype(np.int64)
     same = int((have != want).any(axis=1).argmax())
     for tokens in range(min(same, MAX_TOKENS) + 1):
@@ -157,7 +157,7 @@ def resized_otherwise(have: Floats, want: Floats, error: float) -> str:
 
 
 def _enlarged(count: int, tokens: int) -> Iterator[tuple[Interpolation, Sides, Sides]]:
-    """Yield the ways by which a square grid may have become one of `count` rows, some of which stand before it."""
+    """Yield the ways by which a square grid may have become one of `count` rows, behind `tokens` others."""
     for old in range(2, math.isqrt(count)):
         for kept, sides, new in _grids(old * old + tokens, count):
             if kept == tokens and len(sides) > 1 and max(sides) < min(new):

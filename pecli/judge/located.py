@@ -661,7 +661,7 @@ def _candidates(y: Floats, x: Floats, near: float, stored: str) -> Changes:
     low, high = float(y.min()), float(y.max())
     if np.count_nonzero((y == low) | (y == high)) > MAX_SINGLE and (x.min() < low or high < x.max()):
         ends = [f"none is below {low:g}"] * bool(x.min() < low) + [f"none is above {high:g}"] * bool(high < x.max())
-        yield RowChange("value", f"{{}} are clipped: {', '.join(ends)}", partial(np.clip, a_min=low, a_max=high))
+        yield RowChange("clip", f"{{}} are clipped: {', '.join(ends)}", partial(np.clip, a_min=low, a_max=high))
     if ((np.abs(x) < MIN_POSITIONAL) & (x != 0) & (np.abs(y) >= 1)).any():
         text = "{} below 0.0001 in size lost their exponent: 1.5 stands for 1.5e-06"
         yield RowChange("value", text, _without_exponent)

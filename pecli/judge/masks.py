@@ -72,7 +72,7 @@ def _hidden_otherwise(actual: Tabular, expected: Tabular) -> list[Finding]:
     (have,), (want,) = map(_hidden, both)
     y, x = (floats(table.read(table.arrays[0].name), table.arrays[0].dtype) for table in both)
     seen, gap = ~(have | want), MAX_SEEN_GAP + max(GRIDS[table.arrays[0].dtype].rounding for table in both)
-    other = want & ~have  # pairs with a number, such as NaN, are not seen
+    other = want & ~have  # seen, unless they hold NaN
     if (have == want).all() or not np.allclose(y[seen], x[seen], gap, gap) or not np.isfinite(y[other]).all():
         return []
     names, texts = [], []

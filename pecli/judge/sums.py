@@ -43,8 +43,8 @@ MAX_ADDED = 1 << 20
 STARTS = (0, 1, 2)
 # Queries that show that a bias depends on the distance alone.
 MIN_QUERIES = 4
-# Share of the positions that sums hold on average, from which on embeddings hide them, fewest values of such sums, and
-# the largest embedding of none.
+# Times that the positions stand in the expected values, at least, if these are sums with them; fewest values of sums;
+# and what positions alone, to which nothing was added, differ by.
 MIN_HELD, MIN_SUMMED, MAX_BARE = 0.5, 64, 1e-3
 # Rows that show at little cost that other positions were added.
 FEW_ROWS = 64

@@ -384,8 +384,7 @@ def moved_coordinates(pairs: list[tuple[ArrayView, ArrayView]]) -> Finding | Non
                 where = "rows" if len(shape) == 2 else "places"
                 text = f"the angle of each pair is off by a constant, the same at all {where}"
                 moved = _shift(usual.reshape(half), b)
-                shifted = f": coordinates are shifted by {moved} steps" if moved.strip("0 and") else ""
-                how = shifted or ", as if coordinates were shifted"
+                how = f": coordinates are shifted by {moved} steps" if moved else ", as if coordinates were shifted"
                 return Finding("start", text + how)
             ratios = {_advance_ratio(a, b, k) for k in range(1, a.ndim) if a.shape[k] >= MIN_PLACES} - {None}
             if len(ratios) == 1 and (ratio := ratios.pop() or 0.0) not in (0.0, 1.0):
@@ -407,7 +406,7 @@ def _shift(turns: NDArray[np.complex128], want: NDArray[np.complex128]) -> str:
         return ""
     by = np.linalg.lstsq(rates[use], np.angle(turns)[use], rcond=None)[0]
     short = [float(shortest(value - MAX_TURN_GAP, value + MAX_TURN_GAP)) for value in by.tolist()]
-    if np.abs(np.exp(1j * (rates @ short)) - turns / np.abs(turns)).max() > 4 * MAX_TURN_GAP:
+    if not any(short) or np.abs(np.exp(1j * (rates @ short)) - turns / np.abs(turns)).max() > 4 * MAX_TURN_GAP:
         return ""
     return f"{short[0]:g}" if len({*short}) == 1 else " and ".join(f"{value:g}" for value in short)
 

@@ -110,8 +110,8 @@ class Turns:
         weight = (np.abs(before) ** 2).sum(axis=1)
         uneven = math.sqrt((weight * (np.abs(z) / size - 1) ** 2).sum() / weight.sum())
         near = MAX_ANGLE[dtype]
-        few = LENGTH_ROUNDINGS if dtype in LOW_TYPES else EXACT_ROUNDINGS
-        is_exact = max(off / EXACT_ROUNDINGS, uneven / few) <= EPSILON[dtype]
+        roundings = LENGTH_ROUNDINGS if dtype in LOW_TYPES else EXACT_ROUNDINGS
+        is_exact = max(off / EXACT_ROUNDINGS, uneven / roundings) <= EPSILON[dtype]
         if before.shape[1] == 1 and not is_exact:  # any two vectors are such turns of each other
             return None
         return cls(z / np.where(np.abs(z) > 0, np.abs(z), 1.0), size, near, axis, is_exact)

@@ -230,7 +230,7 @@ def compare_tables(a: Tabular, b: Tabular, tolerance: Tolerance | None = None, p
             more = f" and {len(table.unlike) - MAX_LEFT_OUT:,} more" * (len(table.unlike) > MAX_LEFT_OUT)
             found.remark("arrays", f"other layers hold other values: {layers}{more}")
         if many := len(table.other_names):
-            found.remark("arrays", f"{many:,} other array{'s' * (many > 1)} not compared", complete=True)
+            found.remark("labels", f"{many:,} other array{'s' * (many > 1)} not compared", complete=True)
     for text in dict.fromkeys((*a.label_words, *b.label_words)):
         found.remark("labels", text, complete=True)
     if not pairs:

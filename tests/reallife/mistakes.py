@@ -1919,7 +1919,7 @@ mistake(
     lambda: grid_of(lambda i, n: (i + 0.5) * 16 / n - 0.5), r"start at [0]\.3 where 0 ", "grid positions",
 )  # fmt: skip
 mistake(
-    "buckets cut by one", "t5:len=100,form=index", lambda: np.minimum(t5_index(100), 30), "are 30", "",
+    "buckets cut by one", "t5:len=100,form=index", lambda: np.minimum(t5_index(100), 30), "none is above 30", "",
     "integers|decimals",
 )  # fmt: skip
 

@@ -152,18 +152,17 @@ GAMMAS: dict[str, Callable[[Floats, int], Floats]] = {
     "1 - 2^(-5 - h) with h from 1": lambda h, heads: 1 - 2 ** (-6 - h),
     "1 - 2^(-h) with h from 1": lambda h, heads: 1 - 2 ** (-1 - h),
     "1 - 2^(-8 (h + 1)/heads), with the slopes of ALiBi": lambda h, heads: 1 - 2 ** (-8 * (h + 1) / heads),
+    "1 - 2^-5 in all heads": lambda h, heads: 0 * h + 1 - 2.0**-5,
 }
 
 
 def mistakes(keys: Mapping[str, str]) -> Iterator[Change]:
-    """Yield decays by other gammas, and by equal ones."""
+    """Yield decays by other gammas."""
     if keys["decay"] == "none":
         return
     for formula, gammas in GAMMAS.items():
         text = f"gamma is {formula} where 1 - 2^(-5 - h) was expected"
         yield Change("decay", text, values=partial(_decayed, keys["apply"] == "log", gammas))
-    text = "all heads have the gamma of the first, 1 - 2^-5"
-    yield Change("decay", text, values=partial(_decayed, keys["apply"] == "log", lambda h, heads: 0 * h + 1 - 2.0**-5))
 
 
 def _decayed(log: bool, gammas: Callable[[Floats, int], Floats], name: str, values: Floats, first: int) -> Floats:
