@@ -233,7 +233,7 @@ def _identity(case: Case) -> list[Finding]:
     if table is not None and is_sure and (other := other_positions(table, expected)):
         return other
     if is_sure and recipe is not None and (other := parameter_differences(own.recipe, recipe)):
-        return [*other, *case.places]
+        return other
     lone = "".join(f" ({note})" for note in own.notes if note.endswith("ines alone"))
     wanted = identify(expected) if lone and recipe is None else own
     for have, gone in (("cosines", "sines"), ("sines", "cosines")):
