@@ -95,8 +95,10 @@ def _causes(actual: Tabular, expected: Table, held: list[biases.Lines], compared
             if found := _mistakes(held, Table(recipe, expected.extent, expected.request)):
                 return [*found, Finding("mask", "besides, a causal mask where none was expected")]
     fits = list[biases.Fit]()
+    resized = sorted(math.prod(a.shape) for a in actual.arrays) != sorted(math.prod(a.shape) for a in expected.arrays)
+    unlikely = {*biases.READINGS.values()} if _is_part(compared) else {biases.READINGS[0, 2, 1]} if resized else set()
     for one in biases.fits(actual, name):
-        other_axes = _is_part(compared) and set(one.candidate.notes) & {*biases.READINGS.values()}
+        other_axes = unlikely & {*one.candidate.notes}
         if one.explained < biases.MIN_SHARE_LIKELY or other_axes:
             continue
         fits.append(one)
@@ -188,7 +190,8 @@ def _rounding(actual: Tabular, expected: Table, held: list[biases.Lines], compar
         note = ALIGNED.format(align, expected.request.align)
         tables[note] = Table(expected.source, other.extent(expected.positions), other)
     readings = [] if _is_part(compared) else biases.readings(actual, exchanged=True)
-    exchanged = [biases.arrays_of(actual, lines) for lines in readings]
+    sides = [side for side in expected.arrays[0].shape if side != 1]
+    exchanged = [biases.arrays_of(actual, lines) for lines in readings if [*lines.shape] == sides]
     near: list[Finding] | None = None
     for note, table in tables.items():
         for kind in biases.types_of(held, expected.request.dtype):
@@ -319,6 +322,8 @@ def _strides(lines: biases.Lines, window: ImageWindow) -> list[Finding]:
         return []
     index = lines.read(0, lines.count)
     y, x = (side[:, None] - side for side in np.divmod(np.arange(window.tokens), width))
+    if not np.isfinite(index).all():
+        return []
     same, column, row = map(int, index[[0, 1, width], 0])
     row, column, want = row - same, column - same, 2 * width - 1
     alike = (index == row * y + column * x + same).mean()

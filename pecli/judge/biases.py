@@ -373,6 +373,8 @@ def measured_of(table: Tabular) -> str | None:
             if all((part == part[0]).all() for part in parts):
                 return f"0 and 1 {how}: the sines and cosines of position 0, which every base and spacing gives"
     what = "a mask of two values" if {"0", "-inf"} & {low, high} else "two values"
+    several = " " in lines.low_text if lines.low is not None else False
+    what = "a mask of several values" if several else what
     text = f"{what}, {low} and {high}: {_mask_pattern(lines, distinct[1], low, high)}"
     return text if lines.low is None else text.replace("-inf", lines.low_text)
 
@@ -419,7 +421,7 @@ def _mask_pattern(lines: Lines, value: float, low: str, high: str) -> str:
         return f"{high} at {int(on[0].sum())} of {keys} keys, the same for every query"
     for chosen, label in ((on, high), (~on, low)):
         if (shape := named_pattern(chosen)) and not (label == "-inf" and "causal" in shape):
-            return f"{label} {shape}"
+            return f"{label} {shape if label == high else shape.replace(' (an identity)', '')}"
     return f"{high} at {int(on.sum()):,} of {on.size:,} entries"
 
 

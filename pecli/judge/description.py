@@ -396,7 +396,7 @@ def statistics_of(table: Tabular) -> tuple[str, ...]:
         text += f" without {' and '.join(odd)}" * bool(odd)
         if len(values) == own[0].rows > 1 and (values == values[:1]).all():
             text += "; every row is the same"
-        counts = np.mean(np.diff(values, axis=1) == 1) if values.shape[1] > 1 else 0.0
+        counts = np.mean(np.diff(values, axis=1) == 1, axis=1).min() if values.shape[1] > 1 else 0.0
         text += "; rows count up by 1, as position ids do" * bool(counts > MIN_COUNTING)
         if values.shape[1] > 1 and values.min() >= 0 and np.abs(values.sum(axis=1) - 1).max() < MAX_SUM_GAP:
             text += "; each row sums to 1, as attention weights do"

@@ -517,6 +517,8 @@ def _judged(names: list[waves.WaveName], measured: Measured) -> Identification:
     """Return the verdict on the best name, after all values of the file were compared with it."""
     if names[0].explained < MIN_SAMPLED:
         return _measured_only(measured, names[0], names[0].explained)
+    if measured.reading.tail is not None:
+        names = sorted(names, key=lambda name: len(_unlike_last(name)))
     first = names[0]
     exact = (one for name in (first, *(o for o in names[1:] if _as_good(o, first))) for one in _with_exact_base(name))
     best, found = waves.verified(with_blank_row(next(exact, first)))
@@ -524,7 +526,36 @@ def _judged(names: list[waves.WaveName], measured: Measured) -> Identification:
         return _measured_only(measured, best, found.explained)
     for other in _emulated(best) if measured.dtype in waves.LOW_TYPES and found.equal < found.count else ():
         best, found = max((best, found), waves.verified(other), key=lambda both: both[1].equal)
-    return described(best, found, names)
+    unlike = _unlike_last(best)
+    if len(unlike) > MAX_UNLIKE_LAST * measured.planes[0].rows:
+        text = f"nearly {waves.recipe_of(best)}: the column without a partner holds other values"
+        return replace(NONE, measured=(text,))
+    answer = described(best, found, names)
+    if not len(unlike):
+        return answer
+    note = f"the column without a partner differs in {numbered('row', unlike)}"
+    plane = measured.planes[0]
+    share = (answer.equal or 0.0) * (1 - len(unlike) / (plane.rows * plane.width))
+    return replace(answer, confidence="likely", equal=share, notes=(*answer.notes, note))
+
+
+# Share of the rows in which the last column of an odd width may be another one and the table still have its name.
+MAX_UNLIKE_LAST = 0.1
+
+
+def _unlike_last(name: waves.WaveName) -> Integers:
+    """Return the first rows in which the column without a partner, of an odd width, is not that of the recipe."""
+    reading, plane = name.measured.reading, name.measured.planes[0]
+    if reading.tail is None or name.measured.stated is not None:
+        return np.arange(0)
+    table, count = Table.parse(waves.recipe_of(name)), min(plane.rows, COPY_VALUES // plane.width)
+    if table.arrays[0].shape[-1:] != (plane.width,):  # a recipe of the pairs alone
+        return np.arange(count)
+    want = floats(table.read_rows([table.arrays[0].name], 0, count)[table.arrays[0].name], table.arrays[0].dtype)
+    have, last = plane.read(0, count), max(map(abs, (name.start, name.start + count * name.step)))
+    error = 2 * EPSILON[name.measured.dtype] + PHASE_ERROR * float(last)
+    gaps = np.abs(reading.tail.of([have]) - reading.tail.of([want.reshape(count, -1)]))
+    return np.flatnonzero(~(gaps <= error * max(1.0, name.magnitude)).all(axis=1))
 
 
 def _emulated(name: waves.WaveName) -> Iterator[waves.WaveName]:

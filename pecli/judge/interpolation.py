@@ -13,7 +13,7 @@ from pecli.judge.orders import span
 from pecli.judge.planes import EPSILON, Floats, Integers
 
 MAX_TOKENS = 5  # rows before a grid that are not resized: a class token and registers
-MAX_ASPECT = 4  # of the grid that a table is resized to
+MAX_ASPECT = 4  # of a grid that is resized, or to which one is
 SAMPLE = 8  # rows and columns that a way of interpolation is tried on before it is tried on all
 MAX_WEIGHTS = 1 << 25  # shares of all old rows in all new ones, 256 MiB
 MAX_GAP = 0.02  # of the largest value, in these; bfloat16 leaves 0.004
@@ -125,9 +125,13 @@ def _grids(n: int, count: int) -> Iterator[tuple[int, Sides, Sides]]:
         side, left = math.isqrt(n - tokens), count - tokens
         yield tokens, (n - tokens,), (left,)
         if side * side == n - tokens and side > 1:
-            for height in range(2, left // 2 + 1):
-                if left % height == 0 and height <= MAX_ASPECT * (left // height) <= MAX_ASPECT**2 * height:
-                    yield tokens, (side, side), (height, left // height)
+            yield from ((tokens, (side, side), sides) for sides in _grids_of(left))
+
+
+def _grids_of(n: int) -> list[Sides]:
+    """Return the sides of the grids of n cells that are at most MAX_ASPECT times as long as the other side."""
+    sides = ((height, n // height) for height in range(2, n // 2 + 1) if n % height == 0)
+    return [(a, b) for a, b in sides if a <= MAX_ASPECT * b <= MAX_ASPECT**2 * a]
 
 
 def resized_otherwise(have: Floats, want: Floats, error: float) -> str:
@@ -142,7 +146,7 @@ def resized_otherwise(have: Floats, want: Floats, error: float) -> str:
     for tokens in range(min(same, MAX_TOKENS) + 1):
         few, every = want[tokens:, columns], np.arange(len(want) - tokens)
         lines = ((way, (old,), few.shape[:1]) for old in _lines([few, have[tokens:, columns]], near) for way in LINEAR)
-        for way, old, new in (*lines, *_enlarged(len(want), tokens)):
+        for way, old, new in (*lines, *_enlarged(few, near)):
             shares = [way.weights(a, b) for a, b in zip(old, new, strict=True)]
             source = _source(few, new, shares)
             sample = every[:: max(1, len(every) // SAMPLE)]  # whose weights take less time than those of all
@@ -156,12 +160,13 @@ def resized_otherwise(have: Floats, want: Floats, error: float) -> str:
     return ""
 
 
-def _enlarged(count: int, tokens: int) -> Iterator[tuple[Interpolation, Sides, Sides]]:
-    """Yield the ways by which a square grid may have become one of `count` rows, behind `tokens` others."""
-    for old in range(2, math.isqrt(count)):
-        for kept, sides, new in _grids(old * old + tokens, count):
-            if kept == tokens and len(sides) > 1 and max(sides) < min(new):
-                yield from ((way, sides, new) for way in WAYS)
+def _enlarged(table: Floats, near: float) -> Iterator[tuple[Interpolation, Sides, Sides]]:
+    """Yield the ways by which a square grid may have become a table (n, width), whose lines have no higher rank."""
+    for new in _grids_of(len(table)):
+        grid = table.reshape(*new, -1)
+        lines = (grid.reshape(new[0], -1), np.moveaxis(grid, 1, 0).reshape(new[1], -1))
+        ranks = (np.count_nonzero(np.linalg.eigvalsh(one @ one.T) > near**2 * one.size) for one in lines)
+        yield from ((way, (old, old), new) for old in range(max(2, *ranks), min(new)) for way in WAYS)
 
 
 def _lines(tables: Sequence[Floats], near: float) -> Iterator[int]:
@@ -184,7 +189,7 @@ def not_resized(have: Floats, want: Floats, error: float) -> str:
     near = MAX_SOURCE_ERRORS * error * max(np.abs(values).max(initial=0.0) for values in (have, want))
     for tokens in range(min(int((have != want).any(axis=1).argmax()), MAX_TOKENS) + 1):
         n = len(want) - tokens
-        for sides in permutations([(height, n // height) for height in range(2, n // 2 + 1) if n % height == 0], 2):
+        for sides in permutations(_grids_of(n), 2):
             for old, new, how in ((have, want, "its {} was not resized"), (want, have, "the expected {} was resized")):
                 for text, made in interpolated(old[tokens:], new[tokens:], sides):
                     if np.abs(made - new[tokens:]).max() <= near:

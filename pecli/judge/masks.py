@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Mapping
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,8 @@ from pecli.tables.table import Table
 
 # Smallest size of a negative number that may replace minus infinity; -1e4 with a positive bias is a little less.
 MASK_GAP = 9e3
+# Masks that may have been added to each other: a causal one, one of padding and a few more.
+MAX_ADDED = 4
 # Rows and columns of a mask of which the pattern is looked for.
 MAX_SIDE = 2048
 FIRST_KEYS = ", the queries counted as the first of the keys"
@@ -43,6 +46,8 @@ def mask_differences(
         same = compare_tables(shown, meant).equal
         text = f"the mask holds {one} where {another} were expected" + ": the same pairs are masked" * same
         return [Finding("mask", text), *([] if same else explained(shown, meant))]
+    if one and another and (part := _part_of(shown, meant)):
+        return [part]
     names = [_name(table) if one and another else "" for table in (shown, meant)]
     if all(names) and names[0] != names[1]:
         return [Finding("mask", f"pairs are seen {names[0]}; expected: {names[1]}")]
@@ -94,6 +99,24 @@ def _hidden_otherwise(actual: Tabular, expected: Tabular) -> list[Finding]:
     return [Finding("mask", text + "; all other values are right" * bool(seen.any()))]
 
 
+def _part_of(shown: Tabular, meant: Tabular) -> Finding | None:
+    """Return the finding that a mask holds the first or last queries and keys of the expected one; None of others."""
+    on, whole = (table.read(table.arrays[0].name) for table in (shown, meant))
+    gone = [b - a for a, b in zip(on.shape, whole.shape, strict=False)]
+    if on.ndim != whole.ndim or on.ndim < 2 or any(gone[:-2]) or min(gone[-2:]) < 0 or not any(gone):
+        return None
+    for begins in product(*((0, one) if one else (0,) for one in gone[-2:])):
+        ends = [slice(first, first + side) for first, side in zip(begins, on.shape[-2:], strict=True)]
+        if np.array_equal(whole[..., ends[0], ends[1]], on):
+            lost = [
+                numbered(word, np.delete(np.arange(side), kept))
+                for word, side, kept in zip(("query", "key"), whole.shape[-2:], ends, strict=True)
+                if kept.stop - kept.start < side
+            ]
+            return Finding("shape", f"a part of the expected mask: {' and '.join(lost)} are missing")
+    return None
+
+
 def _pairs_are(wrong: Shown, words: str) -> str:
     """Return how many pairs are seen or masked, and their queries and keys where they are a block of each matrix."""
     each = wrong.reshape(-1, *wrong.shape[-2:])
@@ -114,10 +137,13 @@ def mask_number(values: Floats) -> tuple[float | None, str]:
     low = finite[finite <= -MASK_GAP]
     others = finite[len(low) :]
     size = np.abs(others).max(initial=0.0)
-    is_one = len(low) > 0 and np.ptp(low) <= size + units(low[:1], "bfloat16")[0]
-    if not is_one or 2 * size > -low[-1] or len(finite) == 1:
+    if not len(low) or 2 * size > -low[-1] or len(finite) == 1:
         return None, ""
-    return float(low[-1]), f"{low[0]:g}" if len(low) == 1 else f"{low[0]:g} to {low[-1]:g}"
+    added = np.abs(low / np.rint(low / low[-1]) - low[-1]).max() <= size + units(low[:1], "bfloat16")[0]
+    if not added or low[0] < MAX_ADDED * low[-1]:
+        return None, ""
+    text = f"{low[0]:g}" if len(low) == 1 else f"{low[0]:g} to {low[-1]:g}"
+    return float(low[-1]), text + " and -inf" * bool((values == -np.inf).any())
 
 
 def _with_infinity(table: Tabular) -> tuple[Tabular, str]:
@@ -169,7 +195,8 @@ def named_pattern(on: Shown) -> str:
     queries, keys = on.shape
     last = np.arange(keys) - np.arange(queries)[:, None] - (keys - queries)
     both = [(last, "")] * (queries <= keys) + [(last + keys - queries, FIRST_KEYS)]
-    return next((name + how for distance, how in both if (name := pattern_of(on, distance))), "")
+    names = [name + how for distance, how in both if (name := pattern_of(on, distance))]
+    return min(names, key=lambda name: "where the key is at" in name, default="")  # which any step has
 
 
 def visible(on: Shown, distance: NDArray[np.int64]) -> str:

@@ -204,8 +204,9 @@ def mistakes(keys: Mapping[str, str]) -> Iterator[Change]:
     factor_given = keys.get("factor")
     if factor_given is not None:
         squared = number_text(Decimal(factor_given) * Decimal(factor_given))
-        twice = f"{name} factor {squared} where {factor_given} was expected, as if it were applied twice"
-        yield Change("factor", twice, {"factor": squared})
+        text = f"{name} factor {squared} where {factor_given} was expected"
+        text += ", as if it were applied twice" * (scaling.required == ["factor"])  # else the ramp is another one
+        yield Change("factor", text, {"factor": squared})
         for other in scalings.SCALINGS.values():
             if other.extends and other.required == ["factor"] and other is not scaling:
                 own = {**plain, "scaling": other.name, "factor": factor_given}
