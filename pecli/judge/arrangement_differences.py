@@ -178,7 +178,9 @@ def _copies(case: Case) -> list[Finding]:
         harmless_kinds = {"rounding", "type"}
         tries = (bool(why(k)) and {one.kind for one in why(k)} <= harmless_kinds for k in range(len(copies)))
         if not any(islice(tries, MAX_TRIED_COPIES)):
-            return []
+            are_tables = isinstance(case.stated.plan, Waves) if case.stated else len(copies) == len(others)
+            tried = range(len(copies) if are_tables and len(copies) <= MAX_TRIED_COPIES else 0)
+            return _each_copy([*map(why, tried)])
         right = [bool(why(k)) and {one.kind for one in why(k)} <= harmless_kinds for k in range(len(copies))]
     common = right.index(True)
     found = why(common)
@@ -198,6 +200,18 @@ def _copies(case: Case) -> list[Finding]:
         *(Finding("copies", f"{at} differ{s}: {text}") for at, s, text in which),
         *(one.without_option for one in found),
     ]
+
+
+def _each_copy(causes: Sequence[list[Finding]]) -> list[Finding]:
+    """Return what differs in all copies, then what in some of them; [] where nothing but places is known of all."""
+    if any(not findings or findings[0].kind in VAGUE for findings in causes):
+        return []
+    found = dict[Finding, list[int]]()
+    for k, one in ((k, one) for k, findings in enumerate(causes) for one in findings if one.kind != "rounding"):
+        found.setdefault(one.without_option, []).append(k)
+    named = ((one, numbered("batch index", np.array(at)) if len(at) < len(causes) else "") for one, at in found.items())
+    named = sorted(named, key=lambda both: (both[0].kind == "expected", both[1]))
+    return [one._replace(text=f"{at}: {one.text}") if at else one for one, at in named]
 
 
 def _copied(case: Case, others: Sequence[Tabular]) -> list[Finding]:

@@ -383,7 +383,7 @@ def _among_weights(table: Tabular) -> Identification | None:
     many = len(view.other_names) + left
     notes = [f"{many} other array{'s' * (many > 1)} not compared"] * (many > 0)
     if view.unlike:
-        notes.append(f"other layers hold other values: {', '.join(map(repr, view.unlike[:MAX_POSITIONAL]))}")
+        notes.append(f"other arrays hold other values: {', '.join(map(repr, view.unlike[:MAX_POSITIONAL]))}")
     if not found.recipe:
         return replace(found, measured=(*found.measured, *notes))
     named = ", ".join(map(repr, found.arrays))

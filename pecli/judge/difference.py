@@ -21,7 +21,7 @@ import numpy as np
 from pecli.judge import waves
 from pecli.judge.description import Tally, factor_text, harmless, is_rounding
 from pecli.judge.expected import MAX_SHORT, Expected, key_lines, parameter_lines
-from pecli.judge.identify import with_blank_row
+from pecli.judge.identify import shares_of_copies, unlike_last, with_blank_row
 from pecli.judge.located import located
 from pecli.judge.orders import MAX_PARTS, consecutive, descriptions, numbered, numbered_are, span
 from pecli.judge.planes import EPSILON, Integers, Plane, exchanged, is_large, is_zero, planes_of, rounded, rows_of, unit
@@ -130,6 +130,8 @@ def wave_differences(
             for group in groups:
                 read = tuple(plane for plane in map(exchanged, group) if plane is not None) if transposed else group
                 findings = _of_group(read, want, found, named=named) if len(read) == len(group) else None
+                if findings and len(planes) > len(group) and min(shares_of_copies(planes, group)) < 1.0:
+                    continue  # the others differ in another way
                 if findings is None and not transposed:
                     findings = _each_alone(group, want)
                 if findings is not None and transposed:
@@ -179,6 +181,9 @@ def _of_group(
     name, total = waves.verified(name)
     as_expected = not best.lines and (name.start, name.step, name.phase) == (want.start, want.step, "")
     if total.explained < _least(name) or (not as_expected and _explains_little(name, total, want)):
+        return None
+    wider = name.measured.planes[0].width > want.table.arrays[0].shape[-1]
+    if (wider or not best.lines) and len(unlike_last(name)):  # a column besides the pairs
         return None
     return list(_findings(best._replace(name=name), total, want, found))
 
@@ -596,7 +601,7 @@ def _findings(best: Description, total: Tally, want: Expected, found: Comparison
     kind = name.measured.dtype if name.measured.dtype in waves.LOW_TYPES else "float32"
     rest = total.unexplained if total.largest > EPSILON[kind] * name.magnitude else 0
     moved = name.start != want.start or name.measured.planes[0].rows < want.rows  # they went around, or one is missing
-    if rest and not best.lines and moved and want.rows <= MAX_SHORT:
+    if rest > MAX_LISTED and not best.lines and moved and want.rows <= MAX_SHORT:
         others = list(_located(name, want, total))
         if any(finding.kind != "place" for finding in others):
             yield from others

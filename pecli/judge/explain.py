@@ -118,6 +118,12 @@ def _untrained(case: Case) -> list[Finding]:
     return [*others, Finding("weights", text)]
 
 
+def _first_row(case: Case) -> list[Finding]:
+    """Return what was done to a table of a single row, of which any wave can be made."""
+    few = located(case.whole_views) if all(one.rows == one.lead == 1 for one, _ in case.whole_views) else []
+    return few if few and few[0].kind not in (*VAGUE, "value") else []
+
+
 def _still(case: Case) -> list[Finding]:
     """Return that no pair turns."""
     text = still(case.actual) if any(array.rows > 1 for array in case.actual.arrays) else ""
@@ -387,6 +393,7 @@ RULES: tuple[Rule, ...] = (
     lambda case: lone_row(case.actual, case.expected) or one_position(case.actual, case.expected),
     of_recipe,
     _still,
+    _first_row,
     bits,
     _single_pair,
     _right_but_for,

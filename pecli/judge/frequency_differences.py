@@ -109,11 +109,13 @@ def _narrowed(values: Floats, want: Floats, kind: str, found: Comparison) -> Fin
     """Return that frequencies are the expected ones but for rounding, in a narrow type or their own; else None."""
     if kind in LOW_TYPES and np.array_equal(values, rounded(want, kind)):
         return Finding("frequency", f"the frequencies were rounded to {kind}")
+    if kind not in LOW_TYPES and np.allclose(values, want, MAX_POWER_ULP * EPSILON["float32"], 0):
+        return harmless("rounding alone", found.total.max_abs, found.total.max_ulp)
     if found.total.max_ulp > MAX_POWER_ULP or not np.allclose(values, want, MAX_POWER_GAP, 0):
         return None
     if kind in LOW_TYPES:
         return Finding("frequency", f"the frequencies were computed in {kind}")
-    return harmless("rounding alone", found.total.max_abs, found.total.max_ulp)
+    return None
 
 
 def _added(values: Floats, want: Floats, kind: str) -> Finding | None:

@@ -449,7 +449,7 @@ def identify_waves(table: Tabular, stated: Integers | None = None) -> Identifica
                 zero = f"{numbered_are('row', np.arange(filled, read[0].rows))} zero"
                 found = replace(found, notes=(zero, *found.notes))
             if found is not None and found.recipe is not None:
-                shares = _shares_of_copies(every, group)
+                shares = shares_of_copies(every, group)
                 if min(shares) < MIN_EXPLAINED:
                     text = f"{UNLIKE}; the first is {found.recipe}"
                     return replace(NONE, measured=(text,), arrays=found.arrays)
@@ -476,7 +476,7 @@ def _filled_rows(group: tuple[Plane, ...]) -> int:
     return rows
 
 
-def _shares_of_copies(every: Sequence[Plane], group: Sequence[Plane]) -> list[float]:
+def shares_of_copies(every: Sequence[Plane], group: Sequence[Plane]) -> list[float]:
     """Return the share of the values of each copy, as in a batch, that equal those of a group of planes."""
     names, found = [plane.name for plane in group], list[list[float]]()
     for k, one in enumerate(group):
@@ -518,7 +518,7 @@ def _judged(names: list[waves.WaveName], measured: Measured) -> Identification:
     if names[0].explained < MIN_SAMPLED:
         return _measured_only(measured, names[0], names[0].explained)
     if measured.reading.tail is not None:
-        names = sorted(names, key=lambda name: len(_unlike_last(name)))
+        names = sorted(names, key=lambda name: len(unlike_last(name)))
     first = names[0]
     exact = (one for name in (first, *(o for o in names[1:] if _as_good(o, first))) for one in _with_exact_base(name))
     best, found = waves.verified(with_blank_row(next(exact, first)))
@@ -526,7 +526,7 @@ def _judged(names: list[waves.WaveName], measured: Measured) -> Identification:
         return _measured_only(measured, best, found.explained)
     for other in _emulated(best) if measured.dtype in waves.LOW_TYPES and found.equal < found.count else ():
         best, found = max((best, found), waves.verified(other), key=lambda both: both[1].equal)
-    unlike = _unlike_last(best)
+    unlike = unlike_last(best)
     if len(unlike) > MAX_UNLIKE_LAST * measured.planes[0].rows:
         text = f"nearly {waves.recipe_of(best)}: the column without a partner holds other values"
         return replace(NONE, measured=(text,))
@@ -543,7 +543,7 @@ def _judged(names: list[waves.WaveName], measured: Measured) -> Identification:
 MAX_UNLIKE_LAST = 0.1
 
 
-def _unlike_last(name: waves.WaveName) -> Integers:
+def unlike_last(name: waves.WaveName) -> Integers:
     """Return the first rows in which the column without a partner, of an odd width, is not that of the recipe."""
     reading, plane = name.measured.reading, name.measured.planes[0]
     if reading.tail is None or name.measured.stated is not None:

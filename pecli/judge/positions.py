@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 
 from pecli.errors import PecliError
-from pecli.judge.description import Identification, factor_text, harmless, parameter_texts
+from pecli.judge.description import Identification, factor_text, harmless, parameter_texts, still
 from pecli.judge.expected import Expected
 from pecli.judge.identify import MAX_LONE_GAP, identify, matched_positions
 from pecli.judge.located import MAX_NOISE, PHASE_ERROR, ArrayPair
@@ -72,10 +72,12 @@ def one_position(actual: Tabular, expected: Tabular) -> list[Finding]:
     pairs = matched_views(actual, expected)
     if not isinstance(expected, Table) or len(pairs) < len(expected.arrays) or any(one.rows < 2 for one, _ in pairs):
         return []
-    if is_large(actual) or one_row(pairs) is None:
-        return []
-    places = matched_positions(actual, expected)
-    return [Finding("rows", f"every row holds position {places[0]}")] if places is not None else []
+    same = None if is_large(actual) else one_row(pairs)
+    places = matched_positions(actual, expected) if same is not None else None
+    if places is not None:
+        return [Finding("rows", f"every row holds position {places[0]}")]
+    of_waves = isinstance(expected.plan, Waves) and not expected.plan.axes
+    return [same] if same is not None and of_waves and not still(actual) else []
 
 
 def differing_texts(encoding: Encoding, both: Mapping[str, tuple[str, str]]) -> list[Finding]:

@@ -184,15 +184,15 @@ def _rounded_gap(have: ArrayView, want: ArrayView, kind: str, how: Callable[[Flo
 def phase_rounding(
     pairs: Sequence[tuple[ArrayView, ArrayView]], table: Table, found: Comparison, *, printed: bool = False
 ) -> Finding | None:
-    """Return the finding that values differ by no more than float32 phases, at uneven positions or over crossed axes.
+    """Return the finding that values differ by no more than rounded phases do; None where they do, and for no waves.
 
-    None where they do, and for other tables; with `printed` of values with few digits, at any positions.
+    Float32 phases are looked for at uneven positions and over crossed axes: elsewhere, whoever measures waves or a grid
+    knows more.  With `printed`, the values of any table have few digits.
     """
     count, plan = table.part.count, table.plan
     if not pairs or not isinstance(plan, Waves):
         return None
-    if not printed and table.positions.is_range and plan.cross is None and "points" not in {*table.source.keys()}:
-        return None  # whoever measures waves or a grid knows more
+    is_even = table.positions.is_range and plan.cross is None and "points" not in {*table.source.keys()}
     if any(view.rows != count or count * view.row_size > MAX_LONE_VALUES for pair in pairs for view in pair):
         return None
     largest: Floats  # angle, in radians
@@ -226,7 +226,7 @@ def phase_rounding(
         "rounding to float32": phases["float64"] + EPSILON["float32"],
         "rounding of float32 phases": phases["float32"],
     }
-    for text, most in reasons.items():
+    for text, most in reasons.items() if printed or not is_even else [*reasons.items()][:1]:
         near = [most + MAX_HALF * step for step in last]
         if all(y.shape == x.shape and (np.abs(y - x) <= gap).all() for (y, x), gap in zip(both, near, strict=True)):
             if printed:
@@ -255,7 +255,7 @@ def colliding(pairs: list[tuple[ArrayView, ArrayView]]) -> Finding | None:
     if not MIN_COLLIDING * count < np.count_nonzero(again) < count or np.all(want, axis=0).any():
         return None
     text = f"{np.count_nonzero(again)} of {count + 1} rows repeat the row before, which no expected row does"
-    return Finding("rows", f"{text}: their positions were rounded to few digits, as in a narrow type, most likely")
+    return Finding("rows", f"{text}, as where positions were rounded or stand still")
 
 
 # Largest share of a matrix's smaller side that is a low rank, and roundings of the values that add to a rank.
@@ -312,9 +312,12 @@ def one_row(pairs: list[tuple[ArrayView, ArrayView]]) -> Finding | None:
     """Return the finding that all rows of each array are equal, where the expected ones are not."""
     if not pairs or not all(v.rows > 1 and 0 < v.rows * v.row_size <= MAX_LONE_VALUES for pair in pairs for v in pair):
         return None
-    values = ([read_floats(view, 0, view.rows) for view in pair] for pair in pairs)
+    values = [[read_floats(view, 0, view.rows) for view in pair] for pair in pairs]
     have, want = zip(*([(rows == rows[:1]).all() for rows in pair] for pair in values), strict=True)
-    return Finding("rows", "every row is the same") if all(have) and not all(want) else None
+    if not all(have) or all(want):
+        return None
+    numbers = {*np.concatenate([y[0] for y, _ in values]).tolist()}
+    return Finding("rows", f"all values are {numbers.pop():g}" if len(numbers) == 1 else "every row is the same")
 
 
 def unlike_halves(pairs: list[tuple[ArrayView, ArrayView]]) -> Finding | None:

@@ -147,14 +147,23 @@ def _are_copies(blocks: Sequence[Tabular]) -> bool:
     return len(blocks) == 2 or any(a == b for a, b in combinations(looks, 2))
 
 
+LONGEST = 1 << 20  # of a sequence, where a model states none
+
+
 def _nearest(source: NamedSource, other: Tabular, kind: dict[str, str]) -> tuple[Misfit, Table]:
     """Return the table of a recipe that fits another one best, and how badly it does."""
     assert source.recipe is not None
     candidates: list[tuple[Misfit, Table]] = []
     problem: PecliError | None = None
-    for rows, (extra, array) in product(_rows(source, other), _forms(source, other)):
+    each = product(_rows(source, other), _forms(source, other), (0, 1))
+    for rows, (extra, array), longest in each:
+        recipe = source.recipe
+        if recipe.open_parameters and "start" in extra:  # frequencies of a short or of the longest sequence
+            recipe = recipe.of_length((source.model_length or LONGEST) if longest else 1)
+        elif longest:
+            continue
         try:
-            made = replace(source, array=source.array or array).open(**{**kind, **rows, **extra})
+            made = replace(source, recipe=recipe, array=source.array or array).open(**{**kind, **rows, **extra})
         except PecliError as error:
             problem = problem or error
             continue
@@ -513,6 +522,9 @@ def positional(table: Tabular) -> Tabular:
     for array in table.arrays:
         if POSITIONAL.search(array.name):
             layers.setdefault(LAYER.sub("0", array.name), []).append(array)
+    if len(layers) > 1 and all(len(one.shape) == 1 and one.name.endswith(FREQUENCIES) for one in table.arrays):
+        named_first = sorted(table.arrays, key=lambda one: len(one.name.rpartition(".")[2]))
+        layers = {FREQUENCIES: named_first}  # of several kinds of layers, or before and after a scaling
     other = [array.name for array in table.arrays if not POSITIONAL.search(array.name)]
     if not layers or not (any(map(PARAMETER.search, other)) or any(len(own) > 1 for own in layers.values())):
         return table
@@ -578,6 +590,8 @@ def _are_rows(table: Tabular) -> bool:
 def joined_columns(source: NamedSource, other: Tabular) -> Tabular:
     """Return columns of a file that are several arrays as one, where a recipe has one."""
     assert source.recipe is not None
+    if source.given.get("layout") in ("concat", "sin-cos"):
+        return as_one_array(other, 2 * _pairs(source))
     if source.recipe.encoding.family is not Family.ABSOLUTE or not isinstance(plan := source.recipe.plan, Waves):
         return other if any(len(array.shape) > 1 for array in other.arrays) else as_one_array(other)
     names = cosines_and_sines([array.name for array in other.arrays]) if getattr(other, "is_text", False) else ()

@@ -228,7 +228,7 @@ def compare_tables(a: Tabular, b: Tabular, tolerance: Tolerance | None = None, p
         if table.unlike:
             layers = ", ".join(map(repr, table.unlike[:MAX_LEFT_OUT]))
             more = f" and {len(table.unlike) - MAX_LEFT_OUT:,} more" * (len(table.unlike) > MAX_LEFT_OUT)
-            found.remark("arrays", f"other layers hold other values: {layers}{more}")
+            found.remark("arrays", f"other arrays hold other values: {layers}{more}")
         if many := len(table.other_names):
             found.remark("labels", f"{many:,} other array{'s' * (many > 1)} not compared", complete=True)
     for text in dict.fromkeys((*a.label_words, *b.label_words)):

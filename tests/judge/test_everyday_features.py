@@ -684,7 +684,7 @@ def test_layers_with_other_frequencies_are_not_the_same(ask):
     own, other = (base ** (-np.arange(0, 64, 2) / 64) for base in (1e4, 5e5))
     layers = {f"model.layers.{k}.rotary_emb.inv_freq": (own, own, other)[k].astype("float32") for k in range(3)}
     np.savez("layers.npz", **layers, **{"lm_head.weight": np.ones((8, 8), "float32")})
-    said = "other layers hold other values: 'model.layers.2.rotary_emb.inv_freq'"
+    said = "other arrays hold other values: 'model.layers.2.rotary_emb.inv_freq'"
     ask("compare", "layers.npz", "rope:dim=64").ends(1).says(f"different: {said}")
     ask("identify", "layers.npz").says("rope:dim=64 (likely", said)
     np.savez("alike.npz", **{name: own.astype("float32") for name in layers})

@@ -222,8 +222,11 @@ def features(
 
 def _slope(x: Floats, angles: Floats) -> float:
     """Return the radians by which angles, which are known but for whole turns, rise with a coordinate."""
+    known = np.isfinite(angles) & np.isfinite(x)
+    x, angles = x[known], angles[known]
     _, first = np.unique(x, return_index=True)
-    return float(np.polyfit(x[first], np.unwrap(angles[first]), 1)[0]) if len(first) > 1 else nan
+    apart = len(first) > 1 and np.ptp(x) > np.finfo(np.float32).tiny
+    return float(np.polyfit(x[first], np.unwrap(angles[first]), 1)[0]) if apart else nan
 
 
 def _coordinates(
