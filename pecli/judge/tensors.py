@@ -283,7 +283,11 @@ def _moved(both: TwoTensors) -> list[Finding]:
         found = located(matched_views(*(InMemory({"array": values.astype("float32")}) for values in sides)))
         causes = [one for one in found if one.kind != "rounding"]
         if causes and not {one.kind for one in causes} & {*VAGUE}:
-            return [one._replace(text=f"before the rotation, {one.text}") for one in causes]
+            length, expected = (np.linalg.norm(values, axis=-1, keepdims=True) for values in (both.y, both.right))
+            moved = ~np.isclose(length, expected, rtol=4 * MAX_FACTOR_ERROR[both.held])
+            rest = replace(both, y=np.where(moved, both.right, both.y)).findings
+            causes = [one._replace(text=f"before the rotation, {one.text}") for one in causes]
+            return [*causes, *(one for one in rest if one.kind != "rounding")]
     return []
 
 

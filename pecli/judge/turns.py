@@ -47,6 +47,7 @@ MAX_STEP_ERROR = 0.02
 MAX_SURE_COST = 2.5
 # Positions on either side among which that of a row is looked for; rows that show the base, and pairs that show a row.
 MAX_SHIFT, SHOWN_ROWS, SHOWN_PAIRS = 1 << 13, 4, 16
+MAX_CHANCE = 1e-3  # that one of these positions gives unrelated angles
 # Sections of pairs that have positions of their own, fewest pairs in them, and the error of slow ones, of the largest.
 MAX_SECTIONS, MIN_SECTION, SECTION_ERROR = 4, 3, 0.02
 # Shares of the pairs that Qwen2-VL and Qwen3-VL give to time, row and column; columns of a grid that are looked for.
@@ -167,7 +168,10 @@ class Turns:
             for text, made in _misused(w):
                 if np.abs(_whole(w + step - made)).max() <= most:
                     return text + by
-        return _parameters(step, most)
+        text = _parameters(step, most)
+        first = (self.z * np.exp(-1j * np.arange(len(self.z))[:, None] * step)).mean(axis=0)
+        begins = np.abs(np.angle(first)).max() > 8 * self.near
+        return f"{text}, and positions do not begin at 0" if text and begins else text
 
     def _reflected(self, step: Floats, w: Floats) -> str:
         """Return what makes rotations the expected ones the other way, by the angles of the first row."""
@@ -244,7 +248,7 @@ class Turns:
         """Return that mRoPE's sections are chunked where interleaved ones were expected, or the other way round."""
         for shares in MROPE_SECTIONS:
             sizes = [round(share * len(w)) for share in shares]
-            if sum(sizes) != len(w):
+            if sum(sizes) != len(w) or min(sizes) < MIN_SECTION:
                 continue
             one, other = (_streams(tuple(sizes), order) for order in ("chunked", "interleaved"))
             if np.abs(np.angle(self.z[:, one == other])).max(initial=0) > 4 * self.near:
@@ -291,8 +295,6 @@ class Turns:
             return f"{where}not rotated, if {unit} 0 is at position 0"
         if len(far) == 1:
             (by,) = far
-            if len(rows) == len(shifts) - 1 and rows[0] == 1:
-                where = ""
             return f"{where}positions are {abs(by)} {'later' if by > 0 else 'earlier'}"
         late = int(shifts[-1])
         padded = np.minimum(expected, late), np.where(expected < late, expected - 1, late)  # at position 0 or 1
@@ -321,7 +323,11 @@ class Turns:
         return text or f"positions are, from {unit} {at} on, {few} and so on where {those} were expected"
 
     def _shifts(self, w: Floats, z: Rotations, most: int = MAX_SHIFT) -> Integers | None:
-        """Return how many positions lie between both rotations of each row; None where that is no whole number."""
+        """Return how many positions lie between both rotations of each row; None where that is no whole number.
+
+        Of few pairs, some number of positions gives any angles.
+        """
+        most = min(most, max(len(self.z), int(MAX_CHANCE / (4 * self.near / np.pi) ** len(w))))
         tried = np.arange(-most, most + 1)
         few = np.unique(np.linspace(0, len(w) - 1, min(len(w), SHOWN_PAIRS)).astype(int))
         best = tried[(np.exp(-1j * tried[:, None] * w[few]) @ z[:, few].T).real.argmax(axis=0)]
