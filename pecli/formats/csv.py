@@ -41,6 +41,7 @@ DECIMAL_COMMAS = re.compile(
 )
 NUMPY_NUMBER = re.compile(r"np\.float\d+\(([^()]*)\)")  # as it stands in a list of NumPy's numbers
 MINUS = "\N{MINUS SIGN}".encode()  # which Word and PDF have in place of a hyphen
+INTEGER = re.compile(r"[-+]?[0-9]+")
 MAX_LOOKED = 1 << 10  # cells that are looked at for the way in which numbers are written
 MIN_COUNTED = 3  # rows by which a first column is known to count them
 MIN_BEND = 1e-3  # of the range of a column that does not rise evenly; one printed with 4 digits is off by 1e-4
@@ -219,16 +220,22 @@ class CsvTable(BatchTable):
         return all(numbers[0]) or (numbers[0] == numbers[1] and 2 * decimals > len(names))
 
     def _counts(self, names: Sequence[str], begin: int) -> bool:
-        """Whether a first line 0, 1, 2 .. numbers the columns, as pandas does, of rows that are no whole numbers.
+        """Whether a first line 0, 1, 2 .. numbers the columns, as pandas does.
 
-        Of one or two columns it may be a row as well: then the rows below tell, in which no program that writes 0 for
+        Whole numbers below it do not count on as a row of indices would, nor stay within the same range.  Of one or two columns it may be a row as well: then the rows below tell, in which no program that writes 0 for
         0.0 would write 1.0, and among which 0 is no first one of falling frequencies or slopes.
         """
         if list(names) != list(map(str, range(len(names)))):
             return False
         text = self._data[begin : begin + BLOCK].decode(errors="replace")
+        if len(names) > 2 and any(mark in text for mark in (self._point, "e", "E")):
+            return True
         if len(names) > 2:
-            return any(mark in text for mark in (self._point, "e", "E"))
+            lines = [line.replace(";", ",").replace("\t", ",").split(",") for line in text.split()[:MAX_LOOKED]]
+            whole = [line for line in lines if len(line) == len(names) and all(map(INTEGER.fullmatch, line))]
+            rows = np.array(whole, np.float64).reshape(-1, len(names))
+            goes_on = len(rows) < 2 or (np.diff(rows[0]) == 1).mean() > 0.5
+            return not goes_on and bool(rows.min() < 0 or rows.max() != len(names) - 1)
         cells = re.split(r"[,;\s]+", text.replace(self._point, ".").strip())[:MAX_LOOKED]
         if not all(NUMBER.fullmatch(cell) for cell in cells) or any(cell.lstrip("+-").isdigit() for cell in cells):
             return False

@@ -30,7 +30,7 @@ from pecli.judge.signal import Measured, Signal, lone_readings, measured_reading
 from pecli.numbers.decimals import digits, near, shortest
 from pecli.numbers.positions import fraction_text, simplest
 from pecli.numbers.printing import limit
-from pecli.spec.hooks import Change, other_exponent
+from pecli.spec.hooks import Change, other_bases, other_exponent
 from pecli.spec.measured import PUBLISHED_BASES, Floats, Named, Pairs
 from pecli.spec.plans import Waves
 from pecli.spec.tabular import Tabular
@@ -466,7 +466,7 @@ def _candidates(measured: Measured, want: Expected) -> Iterator[tuple[Named, lis
         yield replace(base, step=want.step * step), [], "same"
     yield from _pair_order(pairs, base)
     placed = 0
-    for change in [*_other_width(pairs, want), *want.mistakes[:MAX_MISTAKES]]:
+    for change in [*_other_width(pairs, want), *_other_base(pairs, want), *want.mistakes[:MAX_MISTAKES]]:
         changed = want.changed(change, base.keys) if placed < MAX_PLACED else None
         if changed is None:
             continue
@@ -508,6 +508,14 @@ def _other_width(pairs: Pairs, want: Expected) -> Iterator[Change]:
     named += [] if whole else [width // 2, 2 * width]
     if found not in (0, width, *named) and abs(over - found) < MAX_WIDTH_ERROR and likely:
         yield change
+
+
+def _other_base(pairs: Pairs, want: Expected) -> Iterator[Change]:
+    """Yield the base that the fastest pairs show, which most scalings leave as they are."""
+    fast = np.arange(pairs.count) < max(2, pairs.count // 4)
+    for base in pairs.bases(np.arange(pairs.count) / pairs.count, float(want.step), some=fast):
+        if "base" in want.keys and (text := f"{base:f}") not in PUBLISHED_BASES:
+            yield from other_bases(want.keys, text)
 
 
 def _pair_order(pairs: Pairs, base: Named) -> Iterator[tuple[Named, list[str], str]]:
@@ -760,7 +768,10 @@ def _positions(name: waves.WaveName, want: Expected) -> Iterator[Finding]:
         text = f"every position is {factor_text(float(near(float(ratio), MAX_STEP_ERROR)))} times the expected one"
         yield Finding("factor", text)
         return
-    if other:
+    if other and want.keys.get("scale", "1") != "1":  # of its positions, which a step multiplies once more
+        own = Fraction(want.keys["scale"])
+        yield Finding("scale", f"scale {fraction_text(own * ratio)} where {fraction_text(own)} was expected")
+    elif other:
         over, own = name.step.denominator, fraction_text(want.step)
         if name.step.numerator == 1 and over in (count, count - 1):
             length = "the number of rows" if over == count else "the last row's number"

@@ -242,7 +242,7 @@ SENTENCES = {
     "first": "coordinates start at {have} where {want} was expected",
     "base-size": "coordinates are times {have} over the side (base-size {have} where {want} was expected)",
     "halves": "columns are repeated {have} where {want} was expected (halves)",
-    "shift": "shift {have} where {want} was expected: exponents are over the number of pairs less {have}",
+    "shift": "shift {have} where {want} was expected: exponents are over the number of pairs less that",
     "merge": "rows are {have} where they were expected {want} (merge)",
 }
 

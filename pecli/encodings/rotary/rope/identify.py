@@ -305,8 +305,8 @@ def differences(have: Mapping[str, str], want: Mapping[str, str]) -> list[str]:
         of_turning = name == "proportional" and is_whole and round(width) == _rotary_width(have)
         found += [over * of_turning + _other_base(str(base), str(meant))] if base != meant else []
         for key in dict.fromkeys((*other, *own)):
-            if own.get(key) != other.get(key):
-                found.append(f"{key} {_number(own, key)} where {_number(other, key)} was expected")
+            if (number := _number(own, key)) != (wanted := _number(other, key)):
+                found.append(f"{key} {number} where {wanted} was expected")
     rotates, expects = _rotary_width(have), _rotary_width(want)
     part = "rotary width" if expects != int(want["dim"]) else "dim"
     return found + [f"{part} {rotates} where {expects} was expected"] * (rotates != expects)
