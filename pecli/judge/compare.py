@@ -216,7 +216,8 @@ def _is_half_ones(table: Tabular) -> bool:
 def _is_one_row(table: Tabular, name: str) -> bool:
     """Whether an array has several rows, which are all equal."""
     values = table.read(name)
-    return values.ndim > 1 and len(values) > 1 and bool((values == values[:1]).all())
+    rows = values.reshape(-1, values.shape[-1]) if values.ndim > 1 else values
+    return rows.ndim > 1 and len(rows) > 1 and bool((rows == rows[:1]).all())
 
 
 def _base_of(steps: Sequence[float]) -> str:

@@ -364,8 +364,9 @@ def _by_frequencies(group: tuple[Plane, ...], w: Floats) -> list[Finding] | None
         clearly = own >= MIN_SAMPLE > meant and 2 * (1 - own) <= 1 - meant
         if clearly and pairs.steps.max() > np.pi and known.mean() <= 0.5:  # whole turns are not known
             text = "other frequencies: some pairs turn backward, or by more than half a turn a row"
-            wanted = f"{w.max():.4g} to {w.min():.4g} radians a row were expected"
-            return [Finding("frequency", f"{text}, where {wanted}")]
+            slow = bool(w.max() <= np.pi)  # of faster ones whole turns are not known either
+            wanted = f", where {w.max():.4g} to {w.min():.4g} radians a row were expected" * slow
+            return [Finding("frequency", f"{text}{wanted}")]
         if clearly and known.mean() <= 0.5:  # pairs in another order are no other frequencies
             return [Finding("frequency", _series_words(pairs.at(waves.LEVELS["float32"]), w))]
     return None

@@ -493,14 +493,14 @@ def _factor_words(
     sides = [len(np.unique(want[:, a])) for a in moving]
     cells = [side / factor for side, factor in zip(sides, factors, strict=True)]
     normal = keys.get("normalize") == "true" or keys.get("coordinates", "index") != "index"  # shares of the sides
-    counted = normal or {"reference", "base-size"} & keys.keys()
+    counted = (normal and keys.get("coordinates") != "corners") or {"reference", "base-size"} & keys.keys()
     whole = [f"{cell:.0f}" if counted and abs(cell - round(cell)) < MAX_FACTOR_GAP * cell else "" for cell in cells]
     first = [pairs.frequencies[pairs.axis == a][0] for a in moving]
     if len(set(factors)) == 1 and factors[0] in UNITS:
         yield Finding("unit", UNITS[factors[0]])
     elif len(set(factors)) == 1 != factors[0]:
         scale = f"a scale of {2 * factors[0]:.6g} pi where 2 pi was expected".replace(" 1 pi", " pi")
-        more = [scale] if normal and "coordinate-scale" not in keys else []
+        more = [scale] if keys.get("normalize") == "true" and "coordinate-scale" not in keys else []
         more += [f"as of {' x '.join(whole)} cells"] if all(whole) else []
         own = f" ({', or '.join(more)})" if more else ""
         yield Finding("scale", f"every coordinate is {factors[0]:.6g} times the expected one{own}")

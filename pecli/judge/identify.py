@@ -365,7 +365,8 @@ LARGEST_WHOLE, MAX_TURN_GAP = 1 << 13, 2.0**-18
 
 def at_positions(table: Tabular) -> Identification | None:
     """Return the identification of rows at uneven positions, such as the time steps of a sampler; None elsewhere."""
-    if any(len(array.shape) < 2 for array in table.arrays) or few_values(table) or is_cube(table):
+    narrow = any(len(array.shape) < 2 or math.prod(array.row_shape) < MIN_PAIRS for array in table.arrays)
+    if narrow or few_values(table) or is_cube(table):
         return None
     for text in WAVES:
         with contextlib.suppress(PecliError):  # of another size
@@ -798,9 +799,12 @@ def _measured_only(measured: Measured, nearest: waves.WaveName | None, explained
         if pairs.count > 1:
             steps = pairs.steps[np.isfinite(pairs.errors)]  # others are too slow to be measured
             steps = np.sort(steps if reading.is_angles else wrapped(steps))[::-1]
-            even = len(steps) >= MIN_PAIRS and np.ptp(np.diff(steps)) <= MAX_UNEVEN * np.ptp(steps)
+            backward = bool((steps < 0).any())
+            steps = np.sort(np.abs(steps))[::-1] if backward else steps
+            even = not backward and len(steps) >= MIN_PAIRS and np.ptp(np.diff(steps)) <= MAX_UNEVEN * np.ptp(steps)
             rule = "the frequencies are evenly spaced:" if even else "no recipe was found:"
             text += f"; {rule} about {steps[0]:.4g} to {steps[-1]:.4g} radians a row"
+            text += ", some of them backward" * backward
             text += f" in the {len(steps)} that can be measured" * (len(steps) < count)
             fast = np.arange(pairs.count) < max(2, pairs.count // 4)
             base = next(pairs.bases(np.arange(pairs.count) / pairs.count, some=fast), None)

@@ -166,7 +166,8 @@ def _step(actual: Floats, expected: Floats, size: int) -> tuple[int, str]:
         step = (last - first) / levels
         steps = (have - first) / np.where(step, step, 1.0)
         whole = np.abs(steps - np.rint(steps)) <= MAX_STEP_GAP
-        if whole.all() and (np.abs(have - want) <= (most + MAX_STEP_GAP) * step).all():
+        varied = np.median(np.ptp(np.rint(steps), axis=1)) > 1  # one number is a multiple of any step
+        if varied and whole.all() and (np.abs(have - want) <= (most + MAX_STEP_GAP) * step).all():
             one = f"{step.item():.4g}" if step.size == 1 else "one step"
             return bits, f"whole multiples of {one}" if first is zero else f"{levels + 1} numbers, {one} apart"
     return 0, ""

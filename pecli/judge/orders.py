@@ -301,7 +301,7 @@ def _edited(found: Integers, count: int, unit: str) -> tuple[str, Integers] | No
             continue
         end, put, gap = run.first == n, sum(one.places for one in pending), run.target - expected
         again = gap < 0 and run.target == 0 and run.last == n - 1
-        ends_again = run.last == n - 1 and run.places == -gap and not again
+        ends_again = run.last == n - 1 and run.places <= -gap and not again
         overwritten = gap == put or (end and 0 < put <= gap)
         if run.step == -1 or (put and gap and not overwritten) or (gap < 0 and put_twice):
             return None
@@ -324,7 +324,9 @@ def _edited(found: Integers, count: int, unit: str) -> tuple[str, Integers] | No
             put_twice = True
             which = span(run.target, expected - 1, unit)
             twice = f"{which} {_are(-gap)} repeated"
-            twice = f"{span(run.first, n - 1, unit)} repeat{'s' * (gap == -1)} {which}" if ends_again else twice
+            if ends_again:
+                which = span(run.target, run.target + run.places - 1, unit)
+                twice = f"{span(run.first, n - 1, unit)} repeat{'s' * (run.places == 1)} {which}"
             parts.append(f"{units_from(run.first, unit)} start again at {unit} 0" if again else twice)
         elif gap and run.first == 0:
             left_out = True

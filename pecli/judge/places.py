@@ -53,6 +53,8 @@ from pecli.tables.table import Table
 
 # Error of float64 values, whose angles at position 65536 are off by 7e-12.
 MAX_DOUBLE_GAP = 1e-11
+# Share of the values that are the expected ones beyond which no table was drawn.
+MAX_KNOWN = 0.1
 # Pairs of an expected table beyond which a file's are no hours, days and months.
 MAX_CYCLES = 3
 
@@ -152,6 +154,10 @@ def _orthonormal(case: Case) -> list[Finding]:
 def _random(case: Case) -> list[Finding]:
     """Return which parts of a file are drawn at random; features of any points look like that."""
     if case.recipe is not None and case.recipe.source.keys().get("points"):
+        return []
+    if case.recipe is not None and case.own is not None and case.own.confidence == "sure":
+        return []
+    if case.recipe is not None and case.found.total.beyond < (1 - MAX_KNOWN) * case.found.total.compared:
         return []
     finite = (np.isfinite(read_floats(view, 0, view.rows)).all() for pair in case.views for view in pair)
     random = random_parts(case.actual) if all(finite) else []  # a mask says more

@@ -7,6 +7,7 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from decimal import Decimal
 
 import numpy as np
 
@@ -19,11 +20,12 @@ from pecli.judge.orders import MAX_PARTS, span
 from pecli.judge.planes import EPSILON, is_large
 from pecli.judge.rows import floats as read_floats
 from pecli.judge.transforms import MAX_LONE_VALUES, one_row
-from pecli.numbers.decimals import near
+from pecli.numbers.decimals import near, number_text
 from pecli.numbers.positions import Positions, fraction_text
 from pecli.spec.declaration import Encoding
 from pecli.spec.hooks import other_bases
 from pecli.spec.measured import PUBLISHED_BASES
+from pecli.spec.parameter import Parameter
 from pecli.spec.plans import Waves
 from pecli.spec.recipe import Recipe, split_recipe
 from pecli.spec.tabular import Tabular
@@ -109,12 +111,37 @@ def other_choice(actual: Tabular, expected: Table) -> list[Finding]:
             return [Finding(*cause)]
     for parameter in encoding.parameters.values():
         key, choices = parameter.option, ("true", "false") if parameter.kind == "flag" else parameter.choices
-        for choice in choices:
+        for choice in choices or _other_numbers(parameter, expected):
             with contextlib.suppress(PecliError):
                 recipe = Recipe.bind(encoding.name, **{**keys, key: choice})
-                if recipe != expected.source and gives(Table(recipe, expected.extent, expected.request)):
+                table = Table(recipe, expected.extent, expected.request)
+                if recipe != expected.source and (choices or _begins_as(actual, table)) and gives(table):
                     return differing_texts(encoding, {key: (choice, keys.get(key, ""))})
     return []
+
+
+# Times the expected number that others are tried of parameters that no rule measures.
+OTHER_TIMES = ("0.1", "0.125", "0.25", "0.5", "2", "4", "8", "10")
+
+
+def _other_numbers(parameter: Parameter, expected: Table) -> Iterator[str]:
+    """Yield other numbers of a parameter of computed values: its default, usual bases, and some times the expected."""
+    own = expected.source.keys().get(parameter.option, "")
+    if isinstance(expected.plan, Waves) or not parameter.kind.startswith(("number", "integer")) or not own:
+        return
+    if parameter.default is not None:
+        yield parameter.text(parameter.default)
+    yield from PUBLISHED_BASES if parameter.option == "base" else ()
+    for times in OTHER_TIMES:
+        with contextlib.suppress(ArithmeticError):  # of a list
+            yield number_text(Decimal(own) * Decimal(times))
+
+
+def _begins_as(actual: Tabular, table: Table) -> bool:
+    """Whether the first array of a file begins as that of a table, which costs less than to compare all values."""
+    both = [one.arrays[0] for one in (actual, table)]
+    rows = [read_floats(view_of(t, a), 0, 2) for t, a in zip((actual, table), both, strict=True) if a.rows > 1]
+    return len(rows) < 2 or (rows[0].shape == rows[1].shape and np.allclose(*rows, rtol=MAX_LONE_GAP))
 
 
 def _at_uneven(expected: Table) -> Iterator[tuple[str, str, Table]]:

@@ -216,7 +216,9 @@ def copies_of(table: Tabular) -> list[CopyView]:
 
     Arrays that accompany these, such as the position of each row, are left out.
     """
-    copied = [array for array in table.arrays if array.lead > 1 and max(array.shape[1:-1]) > 1]
+    copied = [
+        array for array in table.arrays if array.lead > 1 and max(array.shape[1 : max(2, len(array.shape) - 1)]) > 1
+    ]
     counts = {array.shape[0] for array in copied}
     are_copies = len(counts) == 1 and 1 < min(counts) <= MAX_COPIES
     return [CopyView(View(table, copied), number) for number in range(*counts)] if are_copies else []
