@@ -222,8 +222,9 @@ class CsvTable(BatchTable):
     def _counts(self, names: Sequence[str], begin: int) -> bool:
         """Whether a first line 0, 1, 2 .. numbers the columns, as pandas does.
 
-        Whole numbers below it do not count on as a row of indices would, nor stay within the same range.  Of one or two columns it may be a row as well: then the rows below tell, in which no program that writes 0 for
-        0.0 would write 1.0, and among which 0 is no first one of falling frequencies or slopes.
+        Whole numbers below it do not count on, as a row of indices would, nor stay within the same range.  Of one or
+        two columns it may be a row as well: then the rows below tell, in which no program that writes 0 for 0.0 would
+        write 1.0, and among which 0 is no first one of falling frequencies or slopes.
         """
         if list(names) != list(map(str, range(len(names)))):
             return False

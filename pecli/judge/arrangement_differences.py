@@ -210,8 +210,8 @@ def _each_copy(causes: Sequence[list[Finding]]) -> list[Finding]:
     for k, one in ((k, one) for k, findings in enumerate(causes) for one in findings if one.kind != "rounding"):
         found.setdefault(one.without_option, []).append(k)
     named = ((one, numbered("batch index", np.array(at)) if len(at) < len(causes) else "") for one, at in found.items())
-    named = sorted(named, key=lambda both: (both[0].kind == "expected", both[1]))
-    return [one._replace(text=f"{at}: {one.text}") if at else one for one, at in named]
+    in_order = sorted(named, key=lambda both: (both[0].kind == "expected", both[1]))
+    return [one._replace(text=f"{at}: {one.text}") if at else one for one, at in in_order]
 
 
 def _copied(case: Case, others: Sequence[Tabular]) -> list[Finding]:

@@ -770,8 +770,8 @@ def _positions(name: waves.WaveName, want: Expected) -> Iterator[Finding]:
         yield Finding("factor", text)
         return
     if other and want.keys.get("scale", "1") != "1":  # of its positions, which a step multiplies once more
-        own = Fraction(want.keys["scale"])
-        yield Finding("scale", f"scale {fraction_text(own * ratio)} where {fraction_text(own)} was expected")
+        scale = Fraction(want.keys["scale"])
+        yield Finding("scale", f"scale {fraction_text(scale * ratio)} where {fraction_text(scale)} was expected")
     elif other:
         over, own = name.step.denominator, fraction_text(want.step)
         if name.step.numerator == 1 and over in (count, count - 1):
