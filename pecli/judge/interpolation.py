@@ -165,7 +165,7 @@ def _enlarged(table: Floats, near: float) -> Iterator[tuple[Interpolation, Sides
     for new in _grids_of(len(table)):
         grid = table.reshape(*new, -1)
         lines = (grid.reshape(new[0], -1), np.moveaxis(grid, 1, 0).reshape(new[1], -1))
-        ranks = (np.count_nonzero(np.linalg.eigvalsh(one @ one.T) > near**2 * one.size) for one in lines)
+        ranks = [int(np.sum(np.linalg.eigvalsh(one @ one.T) > near**2 * one.size)) for one in lines]
         yield from ((way, (old, old), new) for old in range(max(2, *ranks), min(new)) for way in WAYS)
 
 
