@@ -513,9 +513,10 @@ def _other_width(pairs: Pairs, want: Expected) -> Iterator[Change]:
 
 def _other_base(pairs: Pairs, want: Expected) -> Iterator[Change]:
     """Yield the base that the fastest pairs show, which most scalings leave as they are."""
-    fast = np.arange(pairs.count) < max(2, pairs.count // 4)
-    for base in pairs.bases(np.arange(pairs.count) / pairs.count, float(want.step), some=fast):
-        if "base" in want.keys and (text := f"{base:f}") not in PUBLISHED_BASES:
+    w, own, fast = want.named.frequencies, want.keys.get("base", ""), np.arange(pairs.count) < max(2, pairs.count // 4)
+    exponents = -np.log(np.maximum(w, CLEAR_STEP**2)) / math.log(float(own)) if own and float(own) != 1 else 0 * w
+    for base in pairs.bases(exponents, float(want.step), some=fast & (exponents >= 0)) if own else ():
+        if (text := f"{base:f}") not in PUBLISHED_BASES:
             yield from other_bases(want.keys, text)
 
 

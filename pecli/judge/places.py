@@ -17,7 +17,7 @@ from pecli.judge.frequencies import MAX_FREQUENCY_DIGITS
 from pecli.judge.grid_differences import columns_of_other_axes, grid_differences
 from pecli.judge.identify import HIDING, identify, matched_positions
 from pecli.judge.located import REST_OFF, VAGUE
-from pecli.judge.noise import TRAINED, is_trained, noise, random_parts, random_words
+from pecli.judge.noise import ALL, TRAINED, drawn_words, is_trained, noise, random_parts, random_words
 from pecli.judge.planes import EPSILON, is_large
 from pecli.judge.positions import (
     differing_texts,
@@ -163,7 +163,9 @@ def _random(case: Case) -> list[Finding]:
     random = random_parts(case.actual) if all(finite) else []  # a mask says more
     if not random or random_parts(case.expected):
         return []
-    return [*(Finding("random", random_words(part)) for part in random), *case.places]
+    which = drawn_words(case.actual) if random == [ALL] else ""
+    texts = [f"the values look drawn from {which}"] if which else map(random_words, random)
+    return [*(Finding("random", text) for text in texts), *case.places]
 
 
 def _of_all_values(case: Case) -> list[Finding]:
