@@ -14,6 +14,12 @@ def bfloat16(values):
     return ((bits + 0x7FFF + ((bits >> 16) & 1)) & 0xFFFF0000).view(np.float32)
 
 
+def table(recipe):
+    """Return the only array of a recipe's table."""
+    ((_, values),) = library.table(recipe).items()
+    return np.asarray(values)
+
+
 TRAINED = np.random.default_rng(0).normal(0, 0.02, (49, 64)).astype("f4")
 OTHER = np.random.default_rng(1).normal(0, 0.02, (49, 64)).astype("f4")
 FALSE = ("bytes", "precision", "rotated", "decimals", "scale of each position", "adapter")
@@ -373,3 +379,194 @@ def test_other_frequencies_beside_a_cache_are_named(ask):
         ask("identify", "t.npz").says("rope:dim=16,len=40,layout=half", said)
     np.savez("t.npz", inv_freq=frequencies(16).astype("f4"), **held)
     ask("identify", "t.npz").never("this describes")
+
+
+def test_the_column_without_a_partner_is_compared(ask):
+    odd, noise = sinusoid(12, 34)[:, :33].astype("f4"), np.random.default_rng(0).normal(size=12)
+    for name, column in (("noise", noise), ("copy", odd[:, 31])):
+        other = odd.copy()
+        other[:, 32] = column
+        np.save(f"{name}.npy", other)
+        ask("identify", f"{name}.npy").never("sure", "all values equal")
+        ask("compare", f"{name}.npy", "sinusoidal:dim=33,odd=round-up,len=12").ends(1).says("column 32")
+    wide = np.c_[sinusoid(24, 16), np.arange(24)]
+    np.save("wide.npy", wide)
+    ask("compare", "wide.npy", "sinusoidal:dim=16,len=24").ends(1).says("column 16 is not among").never("but harmless")
+
+
+def test_copies_that_differ_each_in_their_own_way_are_described_one_by_one(ask):
+    one, other = (cache(angles(40, 32, base), "half") for base in (500000.0, 200000.0))
+    np.savez("t.npz", **{name: np.stack([one[name], other[name]]) for name in one})
+    said = "batch index 0: base 500000 where 10000", "batch index 1: base 200000 where 10000"
+    ask("compare", "t.npz", "rope:dim=32,len=40").ends(1).says(*said).never("the rest differs")
+    ask("identify", "t.npz").never("every row is the same", "sure")
+    np.savez("t.npz", **{name: np.stack([one[name], 1.1 * one[name]]) for name in one})
+    said = "different: base 500000 where 10000", "batch index 1: every value is multiplied by 1.1"
+    ask("compare", "t.npz", "rope:dim=32,len=40").ends(1).says(*said)
+
+
+def test_a_value_that_is_off_hides_no_other_first_position(ask):
+    held = cache(angles(41, 32)[1:], "half")
+    held["cos"][9, 9] = 7
+    np.savez("t.npz", **held)
+    ask("compare", "t.npz", "rope:dim=32,len=40").ends(1).says("different: positions start at 1", "cos[9, 9] is 7")
+
+
+def test_rows_that_are_all_equal_and_tables_of_one_row_are_no_waves(ask):
+    for name, values, recipe, said in (
+        ("ones", np.ones((3, 2)), "sinusoidal:dim=2,len=3", "different: all values are 1"),
+        (
+            "rows",
+            np.tile([0.5, 0.5, -0.5, 0.5], (20, 1)),
+            "sinusoidal:dim=4,len=20",
+            "different: every row is the same",
+        ),
+        ("row", np.ones((1, 4)), "sinusoidal:dim=4,len=1", "different: all values are 1"),
+    ):
+        np.save(f"{name}.npy", values.astype("f4"))
+        ask("compare", f"{name}.npy", recipe).ends(1).says(said).never("transposed", "2 pi", "positions")
+    np.savez("one.npz", cos=np.full((1, 4), 1.1, "f4"), sin=np.zeros((1, 4), "f4"))
+    ask("compare", "one.npz", "rope:dim=4,len=1").ends(1).says("cos: all values are 1.1").never("positions", "pair")
+
+
+def test_several_lists_of_frequencies_are_no_cache(ask):
+    plain, local = (frequencies(32, base).astype("f4") for base in (10000.0, 1e6))
+    np.savez("t.npz", inv_freq=plain, original_inv_freq=plain)
+    ask("compare", "t.npz", "rope:dim=32,len=40").says("harmless|same").never("cos", "sin")
+    np.savez("t.npz", full_attention_inv_freq=local, sliding_attention_inv_freq=plain)
+    answer = ask("compare", "t.npz", "rope:dim=32").ends(1)
+    answer.says("base 1000000 where 10000", "other arrays hold other values").never("cos", "sin")
+    np.save("double.npy", plain.astype("f8"))
+    ask("compare", "double.npy", "rope:dim=32").ends(1).says("but harmless: rounding alone").never("times")
+
+
+def test_frequencies_of_a_model_with_two_lists_are_those_of_either(ask):
+    factors = {"short_factor": [1.0] * 16, "long_factor": [1.0 + 0.25 * k for k in range(16)]}
+    sizes = {"model_type": "phi3", "hidden_size": 128, "num_attention_heads": 4, "num_hidden_layers": 2}
+    lengths = {"max_position_embeddings": 131072, "original_max_position_embeddings": 4096}
+    with open("config.json", "w", encoding="utf-8") as file:
+        json.dump({**sizes, **lengths, "rope_theta": 10000.0, "rope_scaling": {"type": "longrope", **factors}}, file)
+    for factor in factors.values():
+        np.save("t.npy", (frequencies(32) / np.array(factor)).astype("f4"))
+        ask("compare", "t.npy", "config.json").says("same|but harmless")
+
+
+def test_float64_rounding_of_a_grid_is_harmless_and_no_printed_decimals(ask):
+    x = np.linspace(-1, 1, 33)[:, None] * 2.0 ** np.arange(6) * np.pi
+    np.save("t.npy", np.stack([np.sin(x), np.cos(x)], 2).reshape(33, 12).astype("f4"))
+    ask("compare", "t.npy", "nerf:bands=6,grid=33").ends(1).says("but harmless: rounding").never("decimals")
+
+
+def test_a_padded_picture_has_the_grid_of_its_valid_part(ask):
+    np.save("t.npy", table("detr:dim=32,grid=5x6,normalize=true,valid=3x4"))
+    said = "the first 3x4 cells hold the table of grid=3x4"
+    ask("compare", "t.npy", "detr:dim=32,grid=5x6,normalize=true").ends(1).says(said).never("rounded")
+
+
+def test_bands_that_are_switched_off_do_not_stop_identify(ask):
+    x = np.linspace(-1, 1, 33)[:, None] * 2.0 ** np.arange(6) * np.pi
+    values = np.stack([np.sin(x), np.cos(x)], 2).reshape(33, 12).astype("f4")
+    values[:, 6:] = 0
+    np.save("t.npy", values)
+    ask("identify", "t.npy").ends(0).never("internal error")
+
+
+def test_masks_that_were_added_or_cut_are_told_so(ask):
+    causal = np.triu(np.full((16, 16), -1e9, "f4"), 1)
+    padding = np.where(np.arange(16) < 12, 0, -1e9).astype("f4")
+    np.save("causal.npy", causal)
+    np.save("added.npy", causal + padding)
+    answer = ask("compare", "added.npy", "causal.npy").ends(1)
+    answer.says("except for keys 12 to 15", "-2e+09 to -1e+09").never("missing", "-inf")
+    np.save("rows.npy", causal[:12])
+    ask("compare", "rows.npy", "causal.npy").ends(1).says("queries 12 to 15 are missing").never("at least 4 before")
+    ask("identify", "rows.npy").says("not after the query (causal)").never("at least 4 before")
+    np.save("others.npy", 1 - np.eye(4))
+    ask("identify", "others.npy").says("0 on the diagonal").never("identity")
+    for row, column in ((1, 0), (4, 4)):
+        hidden = np.triu(np.full((12, 12), -np.inf, "f4"), 1)
+        hidden[row, column] = np.nan
+        np.save("nan.npy", hidden)
+        ask("identify", "nan.npy").ends(0).never("internal error")
+
+
+def test_a_bias_without_a_key_has_no_exchanged_axes(ask):
+    np.save("t.npy", table("alibi:heads=8,len=16")[:, :, 1:])
+    ask("compare", "t.npy", "alibi:heads=8,len=16").ends(1).says("column 0 is missing").never("exchanged")
+
+
+def test_few_pairs_of_queries_show_no_far_positions(ask):
+    rng = np.random.default_rng(0)
+    x, places = rng.normal(size=(3, 4)), np.arange(3)[:, None]
+
+    def rotated(w):
+        turns = (x[:, :2] + 1j * x[:, 2:]) * np.exp(1j * places * w)
+        return np.concatenate([turns.real, turns.imag], 1).astype("f4")
+
+    np.save("want.npy", rotated(np.array([1, 0.01])))
+    for w in ([1, 0.1], [1, 0.00141], [0.5, 0.005]):
+        np.save("have.npy", rotated(np.array(w)))
+        ask("compare", "have.npy", "want.npy").ends(1).never("advance by", "sections", "-6911")
+
+
+def test_a_first_position_besides_another_base_is_told(ask):
+    x = np.random.default_rng(0).normal(size=(4, 20, 16)) + 1j * np.random.default_rng(1).normal(size=(4, 20, 16))
+
+    def rotated(start, base):
+        turns = x * np.exp(1j * angles(20 + start, 32, base)[start:])
+        return np.concatenate([turns.real, turns.imag], -1).astype("f4")
+
+    np.save("want.npy", rotated(0, 10000.0))
+    np.save("have.npy", rotated(7, 500000.0))
+    said = "base 500000 where 10000 was expected, and positions do not begin at 0"
+    ask("compare", "have.npy", "want.npy").ends(1).says(said)
+    later = np.concatenate([rotated(0, 10000.0)[:, :1], rotated(1, 10000.0)[:, 1:]], 1)
+    np.save("have.npy", later)
+    ask("compare", "have.npy", "want.npy").ends(1).says("from 1 on: positions are 1 later")
+
+
+def test_a_csv_of_whole_numbers_under_the_numbers_of_pandas_has_no_such_row(ask):
+    whole = np.rint(127 * sinusoid(24, 16)).astype(int)
+    binary = (np.arange(16)[:, None] >> np.arange(4)) & 1
+    for name, values in (("whole", whole), ("binary", binary), ("mask", np.tri(8, dtype=int))):
+        lines = [",".join(map(str, row)) for row in [range(values.shape[1]), *values.tolist()]]
+        with open(f"{name}.csv", "w", encoding="utf-8") as file:
+            file.write("\n".join(lines) + "\n")
+    ask("compare", "whole.csv", "sinusoidal:dim=16,len=24").ends(1).says("all values are 127 times the expected ones")
+    ask("identify", "binary.csv").says("binary:dim=4,len=16 (sure")
+    ask("identify", "mask.csv").says("a mask of two values, 0 and 1")
+    distances = np.abs(np.arange(8)[:, None] - np.arange(8))
+    np.savetxt("distances.csv", distances, "%d", ",")
+    ask("inspect", "distances.csv").says("8, 8|8 x 8")
+
+
+def test_columns_of_cosines_and_sines_are_one_array_where_a_layout_asks_for_it(ask):
+    held = np.concatenate([np.cos(angles(32, 8)), np.sin(angles(32, 8))], 1)
+    names = [f"{name}_{k}" for name in ("cos", "sin") for k in range(4)]
+    np.savetxt("t.csv", held, "%.17g", ",", header=",".join(names), comments="")
+    ask("compare", "t.csv", "rope:dim=8,len=32,layout=concat").says("same|harmless").never("two arrays")
+
+
+def test_one_parameter_of_a_bias_or_of_a_scaled_rope_is_named(ask):
+    for have, want, said in (
+        ("gaussian:heads=1,sigma=2,len=32", "gaussian:heads=1,len=32", "sigma 2 where 1 was expected"),
+        ("sandwich:heads=4,width=64,len=32", "sandwich:heads=4,len=32", "width 64 where 128 was expected"),
+        ("rope:dim=64,base=500,scaling=yarn,factor=4,original-max=4096,layout=concat,len=300",
+         "rope:dim=64,scaling=yarn,factor=4,original-max=4096,layout=concat,len=300", "base 500 where 10000"),
+        ("sinusoidal:dim=64,len=200", "sinusoidal:dim=64,scale=2,len=200", "scale 1 where 2 was expected"),
+        ("complex:dim=32,base=500,len=100", "complex:dim=32,len=100", "base 500 where 10000 was expected"),
+    ):  # fmt: skip
+        np.save("t.npy", table(have))
+        ask("compare", "t.npy", want).ends(1).says(f"different: {said}")
+    np.save("t.npy", table("rope:dim=64,scaling=yarn,factor=4,original-max=4096,layout=concat,len=300"))
+    answer = ask("compare", "t.npy", "rope:dim=64,scaling=yarn,factor=4,original-max=4096,ramp=rotations,len=300")
+    answer.ends(1).says("ramp").never("truncate true where true")
+
+
+def test_a_draw_as_of_an_initialisation_is_named_beside_a_trained_table(ask):
+    rng = np.random.default_rng(0)
+    np.save("have.npy", rng.normal(0, 0.02, (128, 192)).astype("f4"))
+    smooth = np.cumsum(rng.normal(0, 0.1, (128, 192)), 0).astype("f4")
+    np.save("want.npy", smooth)
+    said = "the values look drawn from a normal distribution of deviation 0.0199"
+    ask("compare", "have.npy", "want.npy").ends(1).says(said)
