@@ -91,8 +91,8 @@ def printed_digits(
             steps = x * 10.0 ** (digits - leading * significant)
             slack = 1e-6 + 2 * error * steps
             clear = slack < 0.1  # of larger values the type has too few digits
-            told = clear & (np.rint(steps) != 0)
-            if np.count_nonzero(told) >= least and (np.abs(steps - np.rint(steps)) <= slack)[clear].all():
+            shown = clear & (np.rint(steps) != 0)
+            if np.count_nonzero(shown) >= least and (np.abs(steps - np.rint(steps)) <= slack)[clear].all():
                 return digits, significant
     return None
 

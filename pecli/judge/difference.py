@@ -30,7 +30,7 @@ from pecli.judge.signal import Measured, Signal, lone_readings, measured_reading
 from pecli.numbers.decimals import digits, near, shortest
 from pecli.numbers.positions import fraction_text, simplest
 from pecli.numbers.printing import limit
-from pecli.spec.hooks import Change, other_bases, other_exponent
+from pecli.spec.hooks import Change, other_exponent, other_values
 from pecli.spec.measured import PUBLISHED_BASES, Floats, Named, Pairs
 from pecli.spec.plans import Waves
 from pecli.spec.tabular import Tabular
@@ -513,11 +513,14 @@ def _other_width(pairs: Pairs, want: Expected) -> Iterator[Change]:
 
 def _other_base(pairs: Pairs, want: Expected) -> Iterator[Change]:
     """Yield the base that the fastest pairs show, which most scalings leave as they are."""
-    w, own, fast = want.named.frequencies, want.keys.get("base", ""), np.arange(pairs.count) < max(2, pairs.count // 4)
-    exponents = -np.log(np.maximum(w, CLEAR_STEP**2)) / math.log(float(own)) if own and float(own) != 1 else 0 * w
-    for base in pairs.bases(exponents, float(want.step), some=fast & (exponents >= 0)) if own else ():
-        if (text := f"{base:f}") not in PUBLISHED_BASES:
-            yield from other_bases(want.keys, text)
+    w, own, fast = want.named.frequencies, float(want.keys.get("base", 1)), np.arange(pairs.count) < pairs.count // 4
+    if own <= 1:
+        return
+    exponents = -np.log(np.maximum(w, CLEAR_STEP**2)) / math.log(own)
+    for base in pairs.bases(exponents, float(want.step), some=fast & (exponents > 0)):
+        width = 2 * len(w) * math.log(own) / math.log(base) if base > 1 else 0.0
+        if f"{base:f}" not in PUBLISHED_BASES and abs(width - round(width)) > MAX_WIDTH_ERROR:  # else it is another one
+            yield from other_values(want.keys, "base", f"{base:f}")
 
 
 def _pair_order(pairs: Pairs, base: Named) -> Iterator[tuple[Named, list[str], str]]:

@@ -242,7 +242,7 @@ SENTENCES = {
     "first": "coordinates start at {have} where {want} was expected",
     "base-size": "coordinates are times {have} over the side (base-size {have} where {want} was expected)",
     "halves": "columns are repeated {have} where {want} was expected (halves)",
-    "shift": "shift {have} where {want} was expected: exponents are over the number of pairs less that",
+    "shift": "shift {have} where {want} was expected: exponents are over the number of pairs less {have}",
     "merge": "rows are {have} where they were expected {want} (merge)",
 }
 
@@ -267,7 +267,8 @@ def _words(key: str, have: str, want: str, actual: Mapping[str, str]) -> str:
     if key not in SENTENCES:
         over = next((over for times, over in WIDTHS.items() if key == "base" and _is_power(have, want, times)), "")
         return parameter_text(key, have, want) + over
-    return SENTENCES[key].format(have=have or "none", want=want or "none", sections=actual.get("sections"))
+    text = SENTENCES[key].format(have=have or "none", want=want or "none", sections=actual.get("sections"))
+    return text.replace(" less 0", "")
 
 
 def columns_of_other_axes(views: Sequence[tuple[ArrayView, ArrayView]], expected: Table) -> list[Finding]:

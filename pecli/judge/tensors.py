@@ -285,7 +285,8 @@ def _moved(both: TwoTensors) -> list[Finding]:
         if causes and not {one.kind for one in causes} & {*VAGUE}:
             length, expected = (np.linalg.norm(values, axis=-1, keepdims=True) for values in (both.y, both.right))
             moved = ~np.isclose(length, expected, rtol=4 * MAX_FACTOR_ERROR[both.held])
-            rest = replace(both, y=np.where(moved, both.right, both.y)).findings
+            left = np.where(moved, both.right, both.y)
+            rest = replace(both, y=left).findings if (left != both.right).any() else []
             causes = [one._replace(text=f"before the rotation, {one.text}") for one in causes]
             return [*causes, *(one for one in rest if one.kind != "rounding")]
     return []

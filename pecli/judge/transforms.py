@@ -385,7 +385,7 @@ def moved_coordinates(pairs: list[tuple[ArrayView, ArrayView]]) -> Finding | Non
             most = float(np.abs(np.angle(usual)).max())
             if np.abs(turn - usual).max() <= min(MAX_TURN_GAP, most / 10):
                 where = "rows" if len(shape) == 2 else "places"
-                which = "each pair" if (np.abs(np.angle(usual)) > most / 10).all() else "some pairs"
+                which = "each pair" if (np.abs(np.angle(usual)) > EPSILON["float32"]).all() else "some pairs"
                 text = f"the angle of {which} is off by a constant, the same at all {where}"
                 moved = _shift(usual.reshape(half), b)
                 how = f": coordinates are shifted by {moved} steps" if moved else ", as if coordinates were shifted"
