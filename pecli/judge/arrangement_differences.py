@@ -192,9 +192,10 @@ def _copies(case: Case) -> list[Finding]:
     causes = dict[str, list[int]]()
     for k in np.flatnonzero(~np.array(right)).tolist():
         pad = left_padding(copies[k], copies[common])
-        for one in why(k)[:1]:
-            text = ": ".join([f"left padding by {pad}"] * (pad > 0) + [one.text] * (not pad or one.kind != "place"))
-            causes.setdefault(text, []).append(k)
+        named = [one for one in why(k) if one.kind not in VAGUE][:2] or why(k)[:1]
+        said = [one.text for one in named if not pad or one.kind != "place"]
+        text = ": ".join([f"left padding by {pad}"] * (pad > 0) + [", and ".join(said)] * bool(said))
+        causes.setdefault(text, []).append(k)
     which = ((numbered("batch index", np.array(at)), "s" * (len(at) == 1), text) for text, at in causes.items())
     return [
         *(Finding("copies", f"{at} differ{s}: {text}") for at, s, text in which),

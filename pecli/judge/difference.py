@@ -71,6 +71,8 @@ MAX_FAINT = 0.1
 MIN_PAIRS = 4
 # Distance of a point of the unit circle from the wave measured of it; bfloat16 leaves 0.01.
 WAVE_GAP = 0.02
+# Digits of a base that somebody chose, though it was never published.
+MAX_BASE_DIGITS = 3
 # Of a base that a series without a rule shows, relative.
 BASE_GAP = 1e-3
 # Radians a row from which a frequency is measured well enough for the ratio to its neighbour.
@@ -363,7 +365,9 @@ def _by_frequencies(group: tuple[Plane, ...], w: Floats) -> list[Finding] | None
         known = np.abs(np.sort(pairs.steps) - np.sort(w)) <= WAVE_GAP * np.sort(w) + pairs.errors.min()
         clearly = own >= MIN_SAMPLE > meant and 2 * (1 - own) <= 1 - meant
         if clearly and pairs.steps.max() > np.pi and known.mean() <= 0.5:  # whole turns are not known
-            text = "other frequencies: some pairs turn backward, or by more than half a turn a row"
+            still = int(np.count_nonzero(pairs.still & (w > 0)))
+            text = "other frequencies: " + f"{still} of {len(w)} pairs do not turn, and " * (still > 1)
+            text += "some pairs turn backward, or by more than half a turn a row"
             slow = bool(w.max() <= np.pi)  # of faster ones whole turns are not known either
             wanted = f", where {w.max():.4g} to {w.min():.4g} radians a row were expected" * slow
             return [Finding("frequency", f"{text}{wanted}")]
@@ -519,7 +523,8 @@ def _other_base(pairs: Pairs, want: Expected) -> Iterator[Change]:
     exponents = -np.log(np.maximum(w, CLEAR_STEP**2)) / math.log(own)
     for base in pairs.bases(exponents, float(want.step), some=fast & (exponents > 0)):
         width = 2 * len(w) * math.log(own) / math.log(base) if base > 1 else 0.0
-        if f"{base:f}" not in PUBLISHED_BASES and abs(width - round(width)) > MAX_WIDTH_ERROR:  # else it is another one
+        is_chosen = f"{base:f}" not in PUBLISHED_BASES and digits(base) <= MAX_BASE_DIGITS
+        if is_chosen and abs(width - round(width)) > MAX_WIDTH_ERROR:  # else it is another one's
             yield from other_values(want.keys, "base", f"{base:f}")
 
 

@@ -501,7 +501,7 @@ def _factor_words(
         yield Finding("unit", UNITS[factors[0]])
     elif len(set(factors)) == 1 != factors[0]:
         scale = f"a scale of {2 * factors[0]:.6g} pi where 2 pi was expected".replace(" 1 pi", " pi")
-        more = [scale] if keys.get("normalize") == "true" and "coordinate-scale" not in keys else []
+        more = [scale] if normal and not {"coordinate-scale", "bands"} & keys.keys() else []
         more += [f"as of {' x '.join(whole)} cells"] if all(whole) else []
         own = f" ({', or '.join(more)})" if more else ""
         yield Finding("scale", f"every coordinate is {factors[0]:.6g} times the expected one{own}")

@@ -810,6 +810,9 @@ def _columns(differing: list[ArrayPair], near: float, *, loose: bool) -> Changes
         ):
             yield RowChange("columns", text, columns=order)
     actual, expected = (np.concatenate([p.sample[side].T / p.scale for p in differing], axis=1) for side in (0, 1))
+    wrong = actual[(np.abs(actual - expected) > near).any(axis=1)] if width == count else actual[:0]
+    if wrong.any() and not np.ptp(wrong):  # one number, which other columns may hold as well
+        return
     keys = _spread(expected, min(MAX_KEYS * 4, max(8, KEY_VALUES // max(width, count))))
     for text, order in _matched(actual[:, keys], expected[:, keys], near, pair.word(pair.actual.lead)):
         if not loose or len(np.unique(order)) == len(order):  # slow columns are alike but for noise

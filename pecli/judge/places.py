@@ -34,6 +34,7 @@ from pecli.judge.rows import floats as read_floats
 from pecli.judge.sums import sum_differences
 from pecli.judge.transforms import (
     colliding,
+    cut_in_halves,
     low_rank,
     moved_coordinates,
     one_row,
@@ -280,7 +281,7 @@ PLACE_RULES: tuple[Rule, ...] = (
     lambda case: columns_of_other_axes(case.views, case.recipe) if case.recipe is not None else [],
     sum_differences,
     _rotated,
-    lambda case: reordered(case.views) or resized(case.views, case.expected),
+    lambda case: reordered(case.views) or cut_in_halves(case.views) or resized(case.views, case.expected),
     lambda case: other_choice(case.actual, case.recipe) if case.recipe is not None else [],
     _other_rows,
     _orthonormal,

@@ -317,7 +317,9 @@ def one_row(pairs: list[tuple[ArrayView, ArrayView]]) -> Finding | None:
     if not all(have) or all(want):
         return None
     numbers = {*np.concatenate([y[0] for y, _ in values]).tolist()}
-    return Finding("rows", f"all values are {numbers.pop():g}" if len(numbers) == 1 else "every row is the same")
+    if len(numbers) > 1:
+        return Finding("rows", "every row is the same")
+    return Finding("constant", f"all values are {numbers.pop() or 'zero'}".removesuffix(".0"))
 
 
 def unlike_halves(pairs: list[tuple[ArrayView, ArrayView]]) -> Finding | None:
@@ -489,6 +491,25 @@ def reordered(pairs: Sequence[tuple[ArrayView, ArrayView]]) -> list[Finding]:
         return []
     have, want = (rows[np.lexsort(rows.T[::-1])] for rows in (have, want))
     return [Finding("rows", "the rows are the expected ones in another order")] if (have == want).all() else []
+
+
+def cut_in_halves(pairs: Sequence[tuple[ArrayView, ArrayView]]) -> list[Finding]:
+    """Return that two arrays are the halves of one whose columns are cosines and sines in turn; [] of others."""
+    if len(pairs) != 2 or len({view.plain_shape for pair in pairs for view in pair}) != 1 or pairs[0][0].lead != 1:
+        return []
+    if any(view.rows * view.row_size > MAX_LONE_VALUES or view.row_size % 2 for pair in pairs for view in pair):
+        return []
+    have, want = ([read_floats(view, 0, view.rows) for view in side] for side in zip(*pairs, strict=True))
+    most = MAX_ANGLE_GAP + 2 * max(EPSILON.get(left.dtype, 0.0) for left, _ in pairs)
+    for (a, b), (first, second) in product(((0, 1), (1, 0)), repeat=2):
+        whole = np.concatenate([have[a], have[b]], axis=1)
+        gaps = (whole[:, ::2] - want[first], whole[:, 1::2] - want[second])
+        if all(np.abs(gap).max(initial=0.0) <= most for gap in gaps):
+            names, half = [left.name for left, _ in pairs], pairs[0][0].row_size // 2
+            turn = f"{pairs[first][1].name} and {pairs[second][1].name}"
+            text = f"columns of {turn} in turn were cut in halves: {names[a]} holds pairs 0 to {half - 1}"
+            return [Finding("columns", f"{text}, {names[b]} the others")]
+    return []
 
 
 def lost_points(have: Floats, want: Floats) -> str:
