@@ -26,7 +26,7 @@ from pecli.judge.located import located
 from pecli.judge.orders import MAX_PARTS, consecutive, descriptions, numbered, numbered_are, span
 from pecli.judge.planes import EPSILON, Integers, Plane, exchanged, is_large, is_zero, planes_of, rounded, rows_of, unit
 from pecli.judge.rows import ComputedRows
-from pecli.judge.signal import Measured, Signal, lone_readings, measured_readings, positions_in_steps, wave_groups
+from pecli.judge.signal import Measured, Signal, lone_readings, may_be_waves, measured_readings, positions_in_steps, wave_groups
 from pecli.numbers.decimals import digits, near, shortest
 from pecli.numbers.positions import fraction_text, simplest
 from pecli.numbers.printing import limit
@@ -208,7 +208,9 @@ PARTS = {"cos": "cosines", "sin": "sines"}
 
 def _each_alone(group: tuple[Plane, ...], want: Expected) -> list[Finding] | None:
     """Return findings on cosines and sines that are read alone: those of two arrays, or of the columns of one."""
-    parts = dict(_components(group, want))
+    parts = {label: [one for one in own if may_be_waves(one)] for label, own in _components(group, want)}
+    if not all(parts.values()):  # each mistake that is looked for costs milliseconds
+        return None
     labels, changes = list(parts), [change for change in want.mistakes if change.waves is not None]
     for change in (None, *changes, *want.mistakes_at_other_bases) if len(parts) == 2 else ():
         names = [_alone(one, part, want, change) for part, one in zip(PARTS, parts.values(), strict=True)]

@@ -663,6 +663,12 @@ def _fits(rows: Integers, values: Floats, step: float) -> bool:
     return bool(np.std(left) <= MAX_WAVE_GAP * np.abs(values).max())
 
 
+def may_be_waves(measured: Measured) -> bool:
+    """Whether one position per row may explain cosines or sines that are read alone, as far as some rows show it."""
+    is_shown = len(measured.signal.rows) >= MIN_LONE_ROWS and np.isfinite(measured.signal.errors).mean() >= MIN_WAVES
+    return measured.reading.is_angles or not is_shown or follows_waves(measured)
+
+
 def follows_waves(measured: Measured) -> bool:
     """Whether waves, or angles, with one position per row explain nearly all sampled values of some rows."""
     signal, reading = measured.signal, measured.reading
