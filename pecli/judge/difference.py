@@ -26,7 +26,15 @@ from pecli.judge.located import located
 from pecli.judge.orders import MAX_PARTS, consecutive, descriptions, numbered, numbered_are, span
 from pecli.judge.planes import EPSILON, Integers, Plane, exchanged, is_large, is_zero, planes_of, rounded, rows_of, unit
 from pecli.judge.rows import ComputedRows
-from pecli.judge.signal import Measured, Signal, lone_readings, may_be_waves, measured_readings, positions_in_steps, wave_groups
+from pecli.judge.signal import (
+    Measured,
+    Signal,
+    lone_readings,
+    may_be_waves,
+    measured_readings,
+    positions_in_steps,
+    wave_groups,
+)
 from pecli.numbers.decimals import digits, near, shortest
 from pecli.numbers.positions import fraction_text, simplest
 from pecli.numbers.printing import limit
