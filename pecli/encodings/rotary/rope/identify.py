@@ -277,8 +277,10 @@ def differences(have: Mapping[str, str], want: Mapping[str, str]) -> list[str]:
         is_whole = abs(width - round(width)) < MAX_POWER_ERROR * width
     if name == "proportional" and expected == "none" and "partial" in have and base and meant:
         text = f"a share of {have['partial']} of the pairs turns where all were expected to (proportional)"
+        if is_whole and round(width) == (turns := _rotary_width(want)):
+            return [f"pairs that do not turn are added behind the expected ones of rotary-dim {turns}"]
         if is_whole:
-            return [f"{text}, with exponents over {width:.0f}: rotary-dim {width:.0f} where {want['dim']} was expected"]
+            return [f"{text}, with exponents over {width:.0f}: rotary-dim {width:.0f} where {turns} was expected"]
         return [text, *([] if base == meant else [_other_base(base, meant)])]
     if name == "none" and expected == "proportional":
         width, turning = _rotary_width(have), f"{_rotary_width(want) // 2} of {int(want['dim']) // 2}"
