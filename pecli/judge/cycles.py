@@ -97,6 +97,8 @@ class Cycle(NamedTuple):
         if not 1 < len(values) <= min(MAX_STEPS, len(turns) // 2) or not len(gaps):
             return math.nan
         step = 2 * np.pi / round(2 * np.pi / float(gaps.min()))
+        if len(values) == 2 and abs(step - np.pi) > 4 * self.gap:  # two angles, of any turn
+            return math.nan
         return step if (np.abs(gaps / step - np.rint(gaps / step)) * step <= 4 * self.gap).all() else math.nan
 
     @property
