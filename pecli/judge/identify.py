@@ -549,7 +549,11 @@ def unlike_last(name: waves.WaveName) -> Integers:
     reading, plane = name.measured.reading, name.measured.planes[0]
     if reading.tail is None or name.measured.stated is not None:
         return np.arange(0)
-    table, count = Table.parse(waves.recipe_of(name)), min(plane.rows, COPY_VALUES // plane.width)
+    count = min(plane.rows, COPY_VALUES // plane.width)
+    try:
+        table = Table.parse(waves.recipe_of(name))
+    except PecliError:  # of positions that no recipe takes
+        return np.arange(0)
     if table.arrays[0].shape[-1:] != (plane.width,):  # a recipe of the pairs alone
         return np.arange(count)
     want = floats(table.read_rows([table.arrays[0].name], 0, count)[table.arrays[0].name], table.arrays[0].dtype)
