@@ -570,3 +570,24 @@ def test_a_draw_as_of_an_initialisation_is_named_beside_a_trained_table(ask):
     np.save("want.npy", smooth)
     said = "the values look drawn from a normal distribution of deviation 0.0199"
     ask("compare", "have.npy", "want.npy").ends(1).says(said)
+
+
+def test_a_column_of_ones_beside_a_table_is_not_among_the_expected_ones(ask):
+    np.save("t.npy", np.c_[sinusoid(128, 64, dtype="float64"), np.ones(128)])
+    ask("compare", "t.npy", "sinusoidal:dim=64,len=128").ends(1).says("column 64 is not among the expected ones")
+
+
+def test_columns_in_turn_that_were_cut_in_halves_are_told(ask):
+    table_in_turn = sinusoid(200, 64)
+    np.savez("t.npz", sin=table_in_turn[:, :32], cos=table_in_turn[:, 32:])
+    said = "columns of sin and cos in turn were cut in halves: sin holds pairs 0 to 15"
+    ask("compare", "t.npz", "rope:dim=64,len=200").ends(1).says(said)
+
+
+def test_padding_by_a_number_is_told_as_that_number(ask):
+    held = np.concatenate([np.cos(angles(64, 32)), np.sin(angles(64, 32))], 1)
+    held[:, :4], held[:, 16:20] = 1, 0
+    np.save("want.npy", held)
+    held[:, 16:20] = 1
+    np.save("have.npy", held)
+    ask("compare", "have.npy", "want.npy").ends(1).says("the values of columns 16 to 19 are 1").never("repeat")
