@@ -133,6 +133,7 @@ def identified(table: Tabular, positions: Floats | None = None) -> Identificatio
 
 def _reasons(table: Tabular, found: Identification) -> Iterator[str]:
     """Yield why an unknown table is none: what each of two arrays is, or how it differs from a recipe like it."""
+    from pecli.judge.biases import BY_DISTANCE
     from pecli.judge.cycles import cyclic
     from pecli.judge.description import repeated_rows, still
     from pecli.judge.identify import MIN_EXPLAINED_NEAREST
@@ -162,6 +163,7 @@ def _reasons(table: Tabular, found: Identification) -> Iterator[str]:
             break
     few = few_values(table)  # as a mask has, and sines that were cut to integers
     is_distance = any(text.endswith(", for each pair") for text in found.measured)
+    is_distance |= any(BY_DISTANCE in text for text in found.measured) and not _is_straight(table)
     if not said and not is_large(table) and not is_distance and (not few or _is_half_ones(table)):
         base = _base_of(found.steps)
         alike = _resembled(table, found.usual or _usual(table, base), base)
@@ -198,6 +200,17 @@ def _has_tops(table: Tabular) -> bool:
         if (values > NEAR_TOP * np.quantile(values, 0.99)).mean() < MIN_TOPS:
             return False
     return True
+
+
+def _is_straight(table: Tabular) -> bool:
+    """Whether the last row of most heads ends in a straight line, as ALiBi's does in any order, sign and size."""
+    from pecli.judge.planes import planes_of
+
+    ends = [plane.read(plane.rows - 1, plane.rows)[0, -MIN_ROWS:] for plane in planes_of(table, table.arrays[0])]
+    return bool(np.mean([np.median(np.abs(np.diff(end, 2))) <= MAX_BEND * np.ptp(end) for end in ends]) > 0.5)
+
+
+MAX_BEND = 1e-3  # of a straight line, as a share of its range
 
 
 def _is_small(table: Tabular) -> bool:
