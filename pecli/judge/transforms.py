@@ -187,12 +187,14 @@ def phase_rounding(
     """Return the finding that values differ by no more than rounded phases do; None where they do, and for no waves.
 
     Float32 phases are looked for at uneven positions and over crossed axes: elsewhere, whoever measures waves or a grid
-    knows more.  With `printed`, the values of any table have few digits.
+    knows more, but of float64's rounding of a grid.  With `printed`, the values of any table have few digits.
     """
     count, plan = table.part.count, table.plan
     if not pairs or not isinstance(plan, Waves):
         return None
     is_even = table.positions.is_range and plan.cross is None and "points" not in {*table.source.keys()}
+    if not printed and is_even and not plan.axes:
+        return None
     if any(view.rows != count or count * view.row_size > MAX_LONE_VALUES for pair in pairs for view in pair):
         return None
     largest: Floats  # angle, in radians
