@@ -152,7 +152,8 @@ def _added(sums: Sums) -> str:
         (root, x - root * y, f"values are not multiplied by {both}, and those of {{}} are not added"),
     ):  # fmt: skip
         gap = MAX_FIRST_GAP * (1 + times * np.abs(y).max(initial=0))
-        if not np.abs(added).max(initial=0) <= 1 + gap and not _is_square(added.shape):
+        small = np.abs(added).max(initial=0) <= 1 + gap or _is_square(added.shape)
+        if not small or not np.isfinite(added).all():
             continue
         while added.ndim > 2 and np.ptp(added, axis=0).max() <= gap:  # the same in each batch
             added = added.mean(axis=0)

@@ -50,6 +50,8 @@ PLAUSIBLE_GAP = 0.1
 # How far the steps of narrow types take a value from the exact one: of its angle, relative (exponents in bfloat16), and
 # at all; and the share of the values within it below which narrow types are not tried.
 NARROW_ANGLE, NARROW_VALUE, MIN_POSSIBLE = 0.1, 0.02, 0.9
+# Values of a wider type that show the steps of a narrow one: some steps give any few.
+MIN_SHOWN = 32
 # Rows that a name must resemble, and rows by which an arithmetic is chosen, some first ones and others from all; fewer
 # of more pairs, or 32,768 of them take 20 seconds.
 FIRST_ROWS, SAMPLE_ROWS, SAMPLE_VALUES = 8, 160, 1 << 18
@@ -352,6 +354,7 @@ class WaveName:
         whole, narrow = measured.reading.is_angles, NARROW_ANGLE * np.abs(near.angles) + NARROW_VALUE
         possible = [np.abs(a - b) <= narrow * max(1.0, self.magnitude) for a, b in zip(have, real, strict=False)]
         wrong = max(found, key=agreement).explained < (1.0 if whole else MIN_WIDE)
+        wrong &= measured.dtype in LOW_TYPES or sum(part.size for part in values) >= MIN_SHOWN
         if wrong and (whole or np.mean(possible) > MIN_POSSIBLE):
             different = dict[bytes, Way]()  # in few rows most of them give the same angles
             for way in low:
