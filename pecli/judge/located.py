@@ -458,7 +458,7 @@ def _explained(pairs: list[ArrayPair], differing: list[ArrayPair], *, loose: boo
         least, best = left, [Finding(change.kind, text), *_rest(differing, found)]
         if not any(left):
             return best, True
-        close = (abs(y - x) <= MIN_CONTRAST * one.near for one in found for *_, y, x in one.values[: one.beyond])
+        close = (abs(y - x) <= MIN_CONTRAST * one.near for one in found for *_, y, x in one.values)
         clear = loose or not any(close)
     return best if clear else [], not least[0]
 

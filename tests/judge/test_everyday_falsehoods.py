@@ -572,11 +572,6 @@ def test_a_draw_as_of_an_initialisation_is_named_beside_a_trained_table(ask):
     ask("compare", "have.npy", "want.npy").ends(1).says(said)
 
 
-def test_a_column_of_ones_beside_a_table_is_not_among_the_expected_ones(ask):
-    np.save("t.npy", np.c_[sinusoid(128, 64, dtype="float64"), np.ones(128)])
-    ask("compare", "t.npy", "sinusoidal:dim=64,len=128").ends(1).says("column 64 is not among the expected ones")
-
-
 def test_columns_in_turn_that_were_cut_in_halves_are_told(ask):
     table_in_turn = sinusoid(200, 64)
     np.savez("t.npz", sin=table_in_turn[:, :32], cos=table_in_turn[:, 32:])
